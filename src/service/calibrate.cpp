@@ -12,11 +12,11 @@
 
 namespace strom::service {
 
-using engine::exec::ChunkSource;
-using engine::exec::Device;
-using engine::exec::DeviceRegion;
-using engine::exec::DeviceWork;
+using engine::device::Device;
+using engine::device::DeviceRegion;
+using engine::device::DeviceWork;
 using engine::exec::Execution;
+using engine::op::ChunkSource;
 namespace plan = engine::plan;
 
 namespace {

@@ -5,7 +5,7 @@
 
 namespace strom::service {
 
-using engine::exec::OfferedColumn;
+using engine::device::OfferedColumn;
 
 namespace {
 

@@ -26,7 +26,7 @@ namespace strom::service {
 /// All functions may be called by any thread; those that may release device memory say so.
 class ColumnStore {
  public:
-  using Region = std::shared_ptr<engine::exec::DeviceRegion>;
+  using Region = std::shared_ptr<engine::device::DeviceRegion>;
   /// Memory of the device; kOverBudget when it has none.
   using Allocate = std::function<Result<Region>(size_t bytes, bool mirrored)>;
 
@@ -44,7 +44,7 @@ class ColumnStore {
   /// Memory for columns, pinned for the session, which fills and publishes them. A column gets it while memory is free;
   /// else when it was asked for before, and more often than what has to leave. Releases memory. Errors but those of
   /// memory: of the device.
-  Result<std::vector<Room>> make_room(uint32_t session, const std::vector<engine::exec::OfferedColumn>& columns);
+  Result<std::vector<Room>> make_room(uint32_t session, const std::vector<engine::device::OfferedColumn>& columns);
 
   /// Takes back one pin of the session; what it has not published is forgotten then. kProtocolViolation when it has no
   /// such pin. Releases memory.
@@ -98,7 +98,7 @@ class ColumnStore {
   bool evict(uint64_t bytes, bool mirrored, double below, Gone* gone);
   void count_bytes(uint64_t bytes, bool mirrored);
   void uncount_bytes(uint64_t bytes, bool mirrored);
-  bool reserve(const engine::exec::OfferedColumn& column, Entry* entry);
+  bool reserve(const engine::device::OfferedColumn& column, Entry* entry);
   void release(Gone gone);
   void end_use(uint64_t number);
 

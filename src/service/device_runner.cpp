@@ -97,7 +97,7 @@ Columns DeviceRunner::find_columns(uint32_t session, const FindColumns& request)
 Status DeviceRunner::settle_columns(uint32_t session, const SettleColumns& request) {
   STROM_TRY(device_->use());
   for (const SettledColumn& column : request.columns) {
-    if (column.is_published > 1 || column.shape.size() > engine::exec::DeviceCache::kMostShapeBytes)
+    if (column.is_published > 1 || column.shape.size() > engine::device::DeviceCache::kMostShapeBytes)
       return invalid("column");
     STROM_TRY(columns_->settle(session, column));
   }
@@ -108,15 +108,15 @@ Cache DeviceRunner::cache(const std::string& after) { return columns_->contents(
 
 Result<TaskOutput> DeviceRunner::make_room(const Task& task) {
   std::string_view arguments = task.arguments;
-  std::vector<engine::exec::OfferedColumn> columns;
+  std::vector<engine::device::OfferedColumn> columns;
   while (!arguments.empty()) {
     RoomRequest request;
     STROM_TRY(take(&arguments, &request));
-    if (request.name_bytes == 0 || request.name_bytes > engine::exec::DeviceCache::kMostMirroredNameBytes ||
+    if (request.name_bytes == 0 || request.name_bytes > engine::device::DeviceCache::kMostMirroredNameBytes ||
         request.label_bytes > columnar::BatchOrigin::kMostLabelBytes || columns.size() == kColumnsPerMessage ||
         request.mirrored > 1)
       return invalid("column");
-    engine::exec::OfferedColumn& column = columns.emplace_back();
+    engine::device::OfferedColumn& column = columns.emplace_back();
     column.number = request.column;
     column.bytes = request.bytes;
     column.is_mirrored = request.mirrored == 1;
@@ -191,7 +191,7 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
                               uint64_t{request.files} * sizeof(RunFileRange) ||
       request.count > kMostStates)
     return invalid("sizes");
-  engine::exec::DeviceWork work;
+  engine::device::DeviceWork work;
   // A client that gives up its work releases its memory at once, and tiles may go on with any of it.
   const std::vector<std::shared_ptr<SharedRegion>> held = sessions_.all(task.session);
   const auto region_of = [&](const RunRange& range) -> const SharedRegion* {
@@ -200,10 +200,10 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
         region != nullptr && range.offset <= region->size() && range.bytes <= region->size() - range.offset;
     return fits ? region.get() : nullptr;
   };
-  const auto mirrored = [&](const RunRange& range) -> Result<engine::exec::DeviceRange> {
+  const auto mirrored = [&](const RunRange& range) -> Result<engine::device::DeviceRange> {
     const SharedRegion* region = region_of(range);
     if (region == nullptr || region->host() == nullptr) return invalid("range");
-    return engine::exec::DeviceRange{region, range.offset, range.bytes};
+    return engine::device::DeviceRange{region, range.offset, range.bytes};
   };
   for (uint32_t i = 0; i < request.in + request.out; ++i) {
     RunRange range;
@@ -218,7 +218,7 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
     if (cached.back() == nullptr || column.from.bytes > cached.back()->size()) return invalid("column");
     if (column.from.bytes == 0) continue;
     const bool is_own = column.from.region == 0 && cached.back()->host() != nullptr && column.from.offset == 0;
-    engine::exec::DeviceRange from{cached.back().get(), 0, column.from.bytes};
+    engine::device::DeviceRange from{cached.back().get(), 0, column.from.bytes};
     if (!is_own) {
       STROM_ASSIGN(from, mirrored(column.from));
     }

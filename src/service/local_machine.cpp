@@ -7,10 +7,10 @@
 
 namespace strom::service {
 
-using engine::exec::DeviceFill;
-using engine::exec::DeviceRange;
-using engine::exec::DeviceRegion;
-using engine::exec::DeviceWork;
+using engine::device::DeviceFill;
+using engine::device::DeviceRange;
+using engine::device::DeviceRegion;
+using engine::device::DeviceWork;
 
 namespace {
 
@@ -158,11 +158,12 @@ Status LocalMachine::run_in(Lane& lane, const DeviceWork& work, const KeepGoing&
   return await_end(lane, work, keep_going);
 }
 
-Result<std::shared_ptr<const engine::exec::DeviceFile>> LocalMachine::open_file(int descriptor, const std::string& name,
-                                                                                const KeepGoing&) {
+Result<std::shared_ptr<const engine::device::DeviceFile>> LocalMachine::open_file(int descriptor,
+                                                                                  const std::string& name,
+                                                                                  const KeepGoing&) {
   STROM_TRY(device_->use());
   STROM_ASSIGN(std::shared_ptr<const StoredFile> file, storage_.open(descriptor, name));
-  return std::shared_ptr<const engine::exec::DeviceFile>(std::move(file));
+  return std::shared_ptr<const engine::device::DeviceFile>(std::move(file));
 }
 
 Status LocalMachine::run(const DeviceWork& work, const KeepGoing& keep_going) {

@@ -19,7 +19,7 @@ namespace strom::service {
 /// Memory of the device; kOverBudget where the device has not enough now, so that the engine does without.
 Result<device::DeviceMemory> allocate_if_free(const device::Device& device, size_t bytes);
 
-class LocalMachine final : public engine::exec::Device {
+class LocalMachine final : public engine::device::Device {
  public:
   /// A launch that takes half of the limit is paused; one that takes all of it while no other ends has lost the device
   /// (kDeviceLost). 0: no limit.
@@ -29,11 +29,11 @@ class LocalMachine final : public engine::exec::Device {
 
   std::string name() const override;
   int states_per_worker() const override { return device_->facts().tiles; }
-  Result<std::unique_ptr<engine::exec::DeviceRegion>> allocate(size_t bytes, bool mirrored,
-                                                               const KeepGoing& keep_going) override;
-  Result<std::shared_ptr<const engine::exec::DeviceFile>> open_file(int descriptor, const std::string& name,
-                                                                    const KeepGoing& keep_going) override;
-  Status run(const engine::exec::DeviceWork& work, const KeepGoing& keep_going) override;
+  Result<std::unique_ptr<engine::device::DeviceRegion>> allocate(size_t bytes, bool mirrored,
+                                                                 const KeepGoing& keep_going) override;
+  Result<std::shared_ptr<const engine::device::DeviceFile>> open_file(int descriptor, const std::string& name,
+                                                                      const KeepGoing& keep_going) override;
+  Status run(const engine::device::DeviceWork& work, const KeepGoing& keep_going) override;
 
   Storage& storage() { return storage_; }
 
@@ -48,9 +48,9 @@ class LocalMachine final : public engine::exec::Device {
     std::unique_ptr<StorageLane> files;  // from its first reads on
   };
   Result<std::unique_ptr<Lane>> take_lane();
-  Status tell(Lane& lane, const engine::exec::DeviceWork& work, const int32_t& word) const;
-  Status await_end(Lane& lane, const engine::exec::DeviceWork& work, const KeepGoing& keep_going) const;
-  Status run_in(Lane& lane, const engine::exec::DeviceWork& work, const KeepGoing& keep_going) const;
+  Status tell(Lane& lane, const engine::device::DeviceWork& work, const int32_t& word) const;
+  Status await_end(Lane& lane, const engine::device::DeviceWork& work, const KeepGoing& keep_going) const;
+  Status run_in(Lane& lane, const engine::device::DeviceWork& work, const KeepGoing& keep_going) const;
 
   const device::Device* const device_;
   const std::chrono::milliseconds launch_limit_;

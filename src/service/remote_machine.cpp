@@ -12,18 +12,18 @@
 
 namespace strom::service {
 
-using engine::exec::DeviceRange;
-using engine::exec::DeviceRegion;
-using engine::exec::DeviceWork;
-using engine::exec::FoundColumn;
-using engine::exec::OfferedColumn;
+using engine::device::DeviceRange;
+using engine::device::DeviceRegion;
+using engine::device::DeviceWork;
+using engine::device::FoundColumn;
+using engine::device::OfferedColumn;
 
 namespace {
 
 constexpr int kPollMs = 10;
 constexpr int kFirstMemoryMs = 5000, kFurtherMemoryMs = 200;
 constexpr size_t kRangesPerTask =
-    (kMaxMessageBytes - 256 - engine::exec::DeviceCache::kMostColumns * sizeof(RunColumn)) / sizeof(RunRange);
+    (kMaxMessageBytes - 256 - engine::device::DeviceCache::kMostColumns * sizeof(RunColumn)) / sizeof(RunRange);
 constexpr size_t kFilesPerTask = (kMaxMessageBytes - 256) / sizeof(RunFileRange);
 constexpr size_t kMostNameBytes = 4096;
 
@@ -93,7 +93,7 @@ class RemoteMachine::CachedRegion final : public DeviceRegion {
   const uint64_t number_;
 };
 
-class RemoteMachine::File final : public engine::exec::DeviceFile {
+class RemoteMachine::File final : public engine::device::DeviceFile {
  public:
   File(RemoteMachine* machine, uint64_t number) : machine_(machine), number_(number) {}
   ~File() override { machine_->close_file(number_); }
@@ -295,12 +295,12 @@ Result<std::string> RemoteMachine::open_file(int descriptor, const std::string& 
   return std::string(values);
 }
 
-Result<std::shared_ptr<const engine::exec::DeviceFile>> RemoteMachine::open_file(int descriptor,
-                                                                                 const std::string& name,
-                                                                                 const KeepGoing& keep_going) {
+Result<std::shared_ptr<const engine::device::DeviceFile>> RemoteMachine::open_file(int descriptor,
+                                                                                   const std::string& name,
+                                                                                   const KeepGoing& keep_going) {
   OpenedFile opened;
   STROM_TRY(open_file(descriptor, name, false, &opened, keep_going).status());
-  return std::shared_ptr<const engine::exec::DeviceFile>(std::make_shared<const File>(this, opened.file));
+  return std::shared_ptr<const engine::device::DeviceFile>(std::make_shared<const File>(this, opened.file));
 }
 
 Result<RemoteMachine::FileAnswer> RemoteMachine::ask_about_file(int descriptor, const std::string& name,
@@ -324,7 +324,7 @@ Status RemoteMachine::read_files(const DeviceWork& work, const KeepGoing& keep_g
     run.files = static_cast<uint32_t>(std::min(kFilesPerTask, work.files.size() - begin));
     std::string arguments = bytes_of(run);
     for (size_t i = begin; i < begin + run.files; ++i) {
-      const engine::exec::DeviceFileRange& from = work.files[i];
+      const engine::device::DeviceFileRange& from = work.files[i];
       const RunRange to{static_cast<const Region*>(from.region)->number(), from.offset, from.bytes};
       arguments += bytes_of(RunFileRange{static_cast<const File&>(*from.file).number(), from.file_offset, to});
     }

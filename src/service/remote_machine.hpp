@@ -18,7 +18,7 @@
 
 namespace strom::service {
 
-class RemoteMachine final : public engine::exec::Device, private engine::exec::DeviceCache {
+class RemoteMachine final : public engine::device::Device, private engine::device::DeviceCache {
  public:
   /// As Client::connect().
   static Result<std::unique_ptr<RemoteMachine>> connect(const ClientOptions& options);
@@ -27,12 +27,12 @@ class RemoteMachine final : public engine::exec::Device, private engine::exec::D
   int states_per_worker() const override { return static_cast<int>(client_->welcome().processors); }
   /// Waits for memory: long when this session has none, so that sessions take turns, else shortly, because sessions
   /// that have some and wait for more would wait for each other.
-  Result<std::unique_ptr<engine::exec::DeviceRegion>> allocate(size_t bytes, bool mirrored,
-                                                               const KeepGoing& keep_going) override;
-  Result<std::shared_ptr<const engine::exec::DeviceFile>> open_file(int descriptor, const std::string& name,
-                                                                    const KeepGoing& keep_going) override;
-  Status run(const engine::exec::DeviceWork& work, const KeepGoing& keep_going) override;
-  engine::exec::DeviceCache* cache() override { return keeps_columns_ ? this : nullptr; }
+  Result<std::unique_ptr<engine::device::DeviceRegion>> allocate(size_t bytes, bool mirrored,
+                                                                 const KeepGoing& keep_going) override;
+  Result<std::shared_ptr<const engine::device::DeviceFile>> open_file(int descriptor, const std::string& name,
+                                                                      const KeepGoing& keep_going) override;
+  Status run(const engine::device::DeviceWork& work, const KeepGoing& keep_going) override;
+  engine::device::DeviceCache* cache() override { return keeps_columns_ ? this : nullptr; }
   /// Whether executions from now on use columns that stay on the device. They do at first.
   void set_keeps_columns(bool keeps) { keeps_columns_ = keeps; }
 
@@ -54,23 +54,23 @@ class RemoteMachine final : public engine::exec::Device, private engine::exec::D
   bool is_alive();
 
  private:
-  using KeepGoing = engine::exec::Device::KeepGoing;
+  using KeepGoing = engine::device::Device::KeepGoing;
   class Region;
   class File;
   class CachedRegion;
   struct Pins;
   explicit RemoteMachine(std::unique_ptr<Client> client) : client_(std::move(client)) {}
 
-  Result<std::vector<engine::exec::FoundColumn>> find(const std::vector<std::string>& names,
-                                                      const KeepGoing& keep_going) override;
-  Result<engine::exec::FoundColumn> find_mirrored(const std::string& name, const KeepGoing& keep_going) override;
-  Result<std::vector<std::unique_ptr<engine::exec::DeviceRegion>>> make_room(
-      const std::vector<engine::exec::OfferedColumn>& columns, const KeepGoing& keep_going) override;
-  void publish(const engine::exec::DeviceRegion& region, const std::string& shape) override;
-  Status find_some(const std::vector<std::string>& names, std::vector<engine::exec::FoundColumn>* found,
+  Result<std::vector<engine::device::FoundColumn>> find(const std::vector<std::string>& names,
+                                                        const KeepGoing& keep_going) override;
+  Result<engine::device::FoundColumn> find_mirrored(const std::string& name, const KeepGoing& keep_going) override;
+  Result<std::vector<std::unique_ptr<engine::device::DeviceRegion>>> make_room(
+      const std::vector<engine::device::OfferedColumn>& columns, const KeepGoing& keep_going) override;
+  void publish(const engine::device::DeviceRegion& region, const std::string& shape) override;
+  Status find_some(const std::vector<std::string>& names, std::vector<engine::device::FoundColumn>* found,
                    const KeepGoing& keep_going);
-  Status make_some_room(const engine::exec::OfferedColumn* columns, size_t count,
-                        std::vector<std::unique_ptr<engine::exec::DeviceRegion>>* rooms, const KeepGoing& keep_going);
+  Status make_some_room(const engine::device::OfferedColumn* columns, size_t count,
+                        std::vector<std::unique_ptr<engine::device::DeviceRegion>>* rooms, const KeepGoing& keep_going);
   Status map_mirror(CachedRegion* region, bool is_written, const KeepGoing& keep_going);
   void settle(std::vector<SettledColumn> columns);
 
@@ -83,9 +83,9 @@ class RemoteMachine final : public engine::exec::Device, private engine::exec::D
   Result<std::optional<Reply>> wait_a_moment(uint32_t tag);
   void abandon(uint32_t tag, const Message& request);
   void take_reply(Reply reply);
-  Status run_some(const engine::exec::DeviceWork& work, size_t in_begin, size_t in_end, size_t out_begin,
+  Status run_some(const engine::device::DeviceWork& work, size_t in_begin, size_t in_end, size_t out_begin,
                   size_t out_end, bool launch, const KeepGoing& keep_going);
-  Status read_files(const engine::exec::DeviceWork& work, const KeepGoing& keep_going);
+  Status read_files(const engine::device::DeviceWork& work, const KeepGoing& keep_going);
   Result<std::string> open_file(int descriptor, const std::string& name, bool only_asks, OpenedFile* opened,
                                 const KeepGoing& keep_going);
   void release(uint64_t region);

@@ -361,7 +361,7 @@ void ServerImpl::handle(uint32_t session, Packet packet) {
 
 void ServerImpl::find_columns(uint32_t session, uint32_t tag, const FindColumns& request) {
   const auto is_too_long = [](const std::string& name) {
-    return name.size() > engine::exec::DeviceCache::kMostMirroredNameBytes;
+    return name.size() > engine::device::DeviceCache::kMostMirroredNameBytes;
   };
   if (request.names.size() > kColumnsPerMessage || std::any_of(request.names.begin(), request.names.end(), is_too_long))
     return refuse(session, Status(ErrorCode::kProtocolViolation, "invalid message of the GPU service: columns"));

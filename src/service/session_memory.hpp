@@ -13,7 +13,7 @@
 namespace strom::service {
 
 /// A region whose mirror is a memory file, for both processes to map.
-class SharedRegion final : public engine::exec::DeviceRegion {
+class SharedRegion final : public engine::device::DeviceRegion {
  public:
   enum class Mirror : uint8_t { kNone, kPlain, kPinned };  // pinned: it is copied fast, and often
   /// kOverBudget when the device has no such memory.

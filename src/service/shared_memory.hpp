@@ -22,7 +22,7 @@ Result<size_t> read_file(int file, uint8_t* buffer, size_t size, uint64_t offset
 
 class SharedMemory {
  public:
-  using KeepGoing = engine::exec::Device::KeepGoing;
+  using KeepGoing = engine::device::Device::KeepGoing;
 
   /// `give_back`: makes others release device memory, at best so many bytes; false when there is none.
   SharedMemory(const device::Device* device, MemoryLender* lender, std::function<bool(uint64_t)> give_back);

@@ -13,7 +13,7 @@
 
 namespace strom::service {
 
-using engine::exec::DeviceFileRange;
+using engine::device::DeviceFileRange;
 
 namespace {
 

@@ -37,7 +37,7 @@ struct StorageOptions {
 enum class StorageWay : uint32_t { kCuFile, kIoUring, kPread };
 
 /// A regular file that is read.
-class StoredFile final : public engine::exec::DeviceFile {
+class StoredFile final : public engine::device::DeviceFile {
  public:
   const std::string& name() const { return name_; }
   /// How it is read at the moment: cuFile can turn out not to work.
@@ -86,12 +86,12 @@ class Storage {
 
 class StorageLane {
  public:
-  using KeepGoing = engine::exec::Device::KeepGoing;
+  using KeepGoing = engine::device::Device::KeepGoing;
 
   /// Reads the ranges, whose files are StoredFiles, to where they belong. What goes through buffers is copied in
   /// `stream`, and has arrived when that has come so far. After an error nothing is being read any more, though copies
   /// of what was read may go on. kFileChanged, kIoError and its like, kCancelled.
-  Status read(const std::vector<engine::exec::DeviceFileRange>& ranges, const device::Stream& stream,
+  Status read(const std::vector<engine::device::DeviceFileRange>& ranges, const device::Stream& stream,
               const KeepGoing& keep_going);
 
  private:
@@ -113,7 +113,7 @@ class StorageLane {
   StorageLane(const device::Device* device, std::unique_ptr<ReadQueue> queue)
       : device_(device), queue_(std::move(queue)) {}
   /// False where cuFile has failed.
-  Result<bool> read_by_cufile(const engine::exec::DeviceFileRange& range, const StoredFile& file,
+  Result<bool> read_by_cufile(const engine::device::DeviceFileRange& range, const StoredFile& file,
                               const KeepGoing& keep_going) const;
   Status read_through_buffers(const device::Stream& stream, const KeepGoing& keep_going);
   Status begin_piece(const Piece& piece, uint32_t buffer);

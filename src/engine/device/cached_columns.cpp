@@ -8,7 +8,7 @@
 #include "columnar/layout.hpp"
 #include "engine/op/join/join_limit.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::device {
 
 using columnar::BatchOrigin;
 using columnar::ColumnView;
@@ -19,7 +19,7 @@ namespace {
 /// Columns of a morsel that are larger stay nowhere.
 constexpr size_t kLargestCached = 256 << 20;
 /// A launch reads join tables as well.
-constexpr size_t kMostAsked = DeviceCache::kMostColumns - kMostJoins;
+constexpr size_t kMostAsked = DeviceCache::kMostColumns - op::kMostJoins;
 /// Columns that are filled together.
 constexpr size_t kFilledTogether = 64 << 20;
 
@@ -73,7 +73,7 @@ std::string CachedColumns::name_of(uint32_t column) const {
   return name.size() <= DeviceCache::kMostNameBytes ? name : std::string();
 }
 
-Status CachedColumns::take(const Morsel& morsel, const plan::Source& source, const std::vector<uint32_t>& columns,
+Status CachedColumns::take(const op::Morsel& morsel, const plan::Source& source, const std::vector<uint32_t>& columns,
                            const Staging& staging, const Device::KeepGoing& keep_going, int32_t* corrupt_column) {
   let_go();
   DeviceCache* cache = device_->cache();
@@ -233,4 +233,4 @@ std::optional<StrView> CachedColumns::listed_text(const CachedColumn& cached, ui
   return StrView{source.ptr + inside, text.len};
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::device

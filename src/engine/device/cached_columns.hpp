@@ -14,7 +14,7 @@
 #include "engine/op/pipeline/worker.hpp"
 #include "engine/plan/ir.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::device {
 
 /// What a device has cached under a name.
 struct FoundColumn {
@@ -64,7 +64,7 @@ class CachedColumns {
 
   /// Finds columns of the morsel and caches those that are worth it; `staging` is theirs meanwhile. Errors: those of
   /// the device, but for kOverBudget; kCorruptFile as slot_bytes().
-  Status take(const Morsel& morsel, const plan::Source& source, const std::vector<uint32_t>& columns,
+  Status take(const op::Morsel& morsel, const plan::Source& source, const std::vector<uint32_t>& columns,
               const Staging& staging, const Device::KeepGoing& keep_going, int32_t* corrupt_column);
   /// The device may forget them.
   void let_go();
@@ -115,4 +115,4 @@ class CachedColumns {
   int64_t found_bytes_ = 0, filled_bytes_ = 0;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::device

@@ -2,7 +2,7 @@
 
 #include "engine/device/cached_columns.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::device {
 
 using registry::Phys;
 
@@ -11,7 +11,7 @@ namespace {
 /// Tables that are larger stay nowhere.
 constexpr int64_t kLargestCached = int64_t{1} << 30;
 
-bool has_errors(const JoinBuild& build) {
+bool has_errors(const op::JoinBuild& build) {
   for (size_t i = 0; i < build.key_count(); ++i)
     if (build.key(i).has_errors()) return true;
   for (uint32_t i = 0; i < build.payload_count(); ++i)
@@ -21,10 +21,10 @@ bool has_errors(const JoinBuild& build) {
 
 }  // namespace
 
-Result<std::optional<JoinImage>> CachedJoin::find(const std::vector<Device*>& devices, const std::vector<Phys>& keys,
-                                                  const std::vector<Phys>& payload,
-                                                  const Device::KeepGoing& keep_going) {
-  std::optional<JoinImage> first;
+Result<std::optional<op::JoinImage>> CachedJoin::find(const std::vector<Device*>& devices,
+                                                      const std::vector<Phys>& keys, const std::vector<Phys>& payload,
+                                                      const Device::KeepGoing& keep_going) {
+  std::optional<op::JoinImage> first;
   for (Device* device : devices) {
     DeviceCache* cache = device->cache();
     if (cache == nullptr) continue;
@@ -32,7 +32,7 @@ Result<std::optional<JoinImage>> CachedJoin::find(const std::vector<Device*>& de
     DeviceCopy& copy = copies_[device];
     copy.is_wanted = found.is_wanted;
     if (found.region == nullptr) continue;
-    std::optional<JoinImage> image = read_cached_join(found.region->bytes(), keys, payload);
+    std::optional<op::JoinImage> image = read_cached_join(found.region->bytes(), keys, payload);
     if (!image || (first && image->id != first->id)) continue;
     copy.region = std::move(found.region);
     if (first) continue;
@@ -43,7 +43,7 @@ Result<std::optional<JoinImage>> CachedJoin::find(const std::vector<Device*>& de
   return first;
 }
 
-Result<const DeviceRegion*> CachedJoin::on(Device* device, const JoinBuild& build,
+Result<const DeviceRegion*> CachedJoin::on(Device* device, const op::JoinBuild& build,
                                            const Device::KeepGoing& keep_going) {
   const std::lock_guard lock(mutex_);
   DeviceCopy& copy = copies_[device];
@@ -54,11 +54,11 @@ Result<const DeviceRegion*> CachedJoin::on(Device* device, const JoinBuild& buil
   return static_cast<const DeviceRegion*>(copy.region.get());
 }
 
-Result<std::unique_ptr<DeviceRegion>> CachedJoin::put(Device* device, const JoinBuild& build,
+Result<std::unique_ptr<DeviceRegion>> CachedJoin::put(Device* device, const op::JoinBuild& build,
                                                       const Device::KeepGoing& keep_going) const {
   std::unique_ptr<DeviceRegion> none;
   if (device->cache() == nullptr || build.memory() > kLargestCached || has_errors(build)) return none;
-  DeviceImage image;
+  op::DeviceImage image;
   put_cached_join(build, id_, scanned_rows_, &image);
   if (image.size() > static_cast<size_t>(kLargestCached)) return none;
   OfferedColumn offer{origin_.name, columnar::join_table_label(origin_.label), 0, image.size(), true};
@@ -73,4 +73,4 @@ Result<std::unique_ptr<DeviceRegion>> CachedJoin::put(Device* device, const Join
   return room;
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::device

@@ -13,7 +13,7 @@
 #include "engine/device/device.hpp"
 #include "engine/op/join/join_image.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::device {
 
 class CachedJoin {
  public:
@@ -24,30 +24,31 @@ class CachedJoin {
 
   /// Looks for it on all devices. A table of `keys` and `payload` that the first of them has, and perhaps others;
   /// nothing: it is to be built. Errors: those of DeviceCache::find().
-  Result<std::optional<JoinImage>> find(const std::vector<Device*>& devices, const std::vector<registry::Phys>& keys,
-                                        const std::vector<registry::Phys>& payload,
-                                        const Device::KeepGoing& keep_going);
+  Result<std::optional<op::JoinImage>> find(const std::vector<Device*>& devices,
+                                            const std::vector<registry::Phys>& keys,
+                                            const std::vector<registry::Phys>& payload,
+                                            const Device::KeepGoing& keep_going);
 
   /// It was built, of so many rows before filters.
   void set_built(int64_t scanned_rows) { scanned_rows_ = scanned_rows; }
 
   /// The finished table `build` on the device, which gets it if that is worth it; nullptr when the device does not
   /// keep it. Good as long as this. Any thread. Errors: those of DeviceCache::make_room() and of copying.
-  Result<const DeviceRegion*> on(Device* device, const JoinBuild& build, const Device::KeepGoing& keep_going);
+  Result<const DeviceRegion*> on(Device* device, const op::JoinBuild& build, const Device::KeepGoing& keep_going);
 
  private:
   struct DeviceCopy {
     std::unique_ptr<DeviceRegion> region;
     bool is_wanted = false;
   };
-  Result<std::unique_ptr<DeviceRegion>> put(Device* device, const JoinBuild& build,
+  Result<std::unique_ptr<DeviceRegion>> put(Device* device, const op::JoinBuild& build,
                                             const Device::KeepGoing& keep_going) const;
 
   const columnar::RowsOrigin origin_;
-  BuildId id_ = new_build_id();
+  op::BuildId id_ = op::new_build_id();
   int64_t scanned_rows_ = 0;
   std::mutex mutex_;
   std::map<Device*, DeviceCopy> copies_;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::device

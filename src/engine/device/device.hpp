@@ -14,7 +14,7 @@
 #include "engine/block/tile.hpp"
 #include "engine/op/device_image.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::device {
 
 /// Memory of the device, given back by the destructor. A mirrored one has host memory of the same size beside it, and
 /// copies go between equal places of both.
@@ -26,7 +26,7 @@ class DeviceRegion {
   /// nullptr when it is not mirrored.
   char* host() const { return host_; }
   size_t size() const { return size_; }
-  MirroredBytes bytes() const { return {host_, device_, size_}; }
+  op::MirroredBytes bytes() const { return {host_, device_, size_}; }
   /// Where the mirror has `bytes` from an address on the device on; nullptr when not all of them are in the region, or
   /// it is not mirrored.
   const char* on_host(const char* address, size_t bytes) const {
@@ -112,4 +112,4 @@ class Device {
   virtual DeviceCache* cache() { return nullptr; }
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::device

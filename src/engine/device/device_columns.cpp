@@ -9,7 +9,7 @@
 #include "engine/op/device_image.hpp"
 #include "engine/device/cached_columns.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::device {
 
 using columnar::ColumnView;
 using columnar::Layout;
@@ -100,25 +100,27 @@ size_t bitmap_bytes(int64_t rows) { return static_cast<size_t>((rows + 7) / 8); 
 Result<size_t> bytes_of(const Slice& slice, size_t file_slack = 0) {
   const auto rows = static_cast<size_t>(slice.rows);
   const ColumnView& view = slice.view;
-  size_t bytes = device_aligned(slice.has_validity ? bitmap_bytes(slice.rows) : 0) + device_aligned(rows);  // flags
+  size_t bytes =
+      op::device_aligned(slice.has_validity ? bitmap_bytes(slice.rows) : 0) + op::device_aligned(rows);  // flags
   int64_t begin = 0, data = 0;
   switch (slice.way) {
     case Way::kPlain: {
       const size_t width = value_width(view, slice.phys);
       bytes += 2 * file_slack;
-      return bytes + device_aligned(width == 0 ? bitmap_bytes(slice.rows) : rows * width);
+      return bytes + op::device_aligned(width == 0 ? bitmap_bytes(slice.rows) : rows * width);
     }
     case Way::kOffsets:
       if (offset_width(view.layout) == 4)
         slice.data_part<int32_t>(&begin, &data);
       else
         slice.data_part<int64_t>(&begin, &data);
-      return bytes + device_aligned((rows + 1) * offset_width(view.layout)) + device_aligned(static_cast<size_t>(data));
+      return bytes + op::device_aligned((rows + 1) * offset_width(view.layout)) +
+             op::device_aligned(static_cast<size_t>(data));
     case Way::kDictionary:
       for (int64_t i = 0; i < view.dictionary_size; ++i) data += std::max<int64_t>(0, view.dictionary[i].len);
-      return bytes + device_aligned(rows * static_cast<size_t>(view.byte_width)) +
-             device_aligned(static_cast<size_t>(view.dictionary_size) * sizeof(StrView)) +
-             device_aligned(static_cast<size_t>(data));
+      return bytes + op::device_aligned(rows * static_cast<size_t>(view.byte_width)) +
+             op::device_aligned(static_cast<size_t>(view.dictionary_size) * sizeof(StrView)) +
+             op::device_aligned(static_cast<size_t>(data));
     case Way::kTexts: break;
   }
   for (int64_t i = 0; i < slice.rows; ++i) {
@@ -126,7 +128,7 @@ Result<size_t> bytes_of(const Slice& slice, size_t file_slack = 0) {
     if (!slice.text(i, &text)) return Status(ErrorCode::kCorruptFile, "text outside of its buffer");
     data += text.len;
   }
-  return bytes + device_aligned(rows * sizeof(StrView)) + device_aligned(static_cast<size_t>(data));
+  return bytes + op::device_aligned(rows * sizeof(StrView)) + op::device_aligned(static_cast<size_t>(data));
 }
 
 /// A file that changes under its reader can make more of a column than was measured.
@@ -153,9 +155,9 @@ class SlotWriter {
   }
 
   char* take(size_t bytes) {
-    if (bytes > end_ || used_ + device_aligned(bytes) > end_) throw SlotOverflow();
+    if (bytes > end_ || used_ + op::device_aligned(bytes) > end_) throw SlotOverflow();
     char* at = host_ + used_;
-    used_ += device_aligned(bytes);
+    used_ += op::device_aligned(bytes);
     return at;
   }
   template <class T>
@@ -308,8 +310,8 @@ Status grown() { return Status(ErrorCode::kCorruptFile, "texts grew while they w
 }  // namespace
 
 Result<size_t> slot_bytes(const ColumnSlice& slice, int32_t* corrupt_column) {
-  size_t bytes = kDeviceAlign + device_aligned(slice.batch->columns.size() * sizeof(ColumnView));
-  if (slice.batch->selection != nullptr) bytes += device_aligned(bitmap_bytes(slice.rows + slice.lead()));
+  size_t bytes = op::kDeviceAlign + op::device_aligned(slice.batch->columns.size() * sizeof(ColumnView));
+  if (slice.batch->selection != nullptr) bytes += op::device_aligned(bitmap_bytes(slice.rows + slice.lead()));
   if (slice.files != nullptr) bytes += DeviceFiles::kSlack;
   for (const uint32_t column : *slice.columns) {
     if (slice.cached != nullptr && slice.cached->has(column)) continue;
@@ -399,4 +401,4 @@ ColumnView rows_from(const CopiedColumn& column, Phys phys, int64_t first) {
   return view;
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::device

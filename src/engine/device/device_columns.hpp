@@ -11,7 +11,7 @@
 #include "engine/device/device.hpp"
 #include "engine/plan/ir.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::device {
 
 class CachedColumns;
 
@@ -73,4 +73,4 @@ std::vector<registry::StrView> host_texts(const ColumnSlice& slice, uint32_t col
 /// The column's rows from `first`, a multiple of 64, on.
 columnar::ColumnView rows_from(const CopiedColumn& column, registry::Phys phys, int64_t first);
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::device

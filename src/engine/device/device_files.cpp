@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace strom::engine::exec {
+namespace strom::engine::device {
 namespace {
 
 constexpr size_t kLeastBytes = 64 << 10;  // fewer are copied sooner than asked for
@@ -68,4 +68,4 @@ void read_ahead(const void* data, size_t bytes) {
     mapping->will_need(static_cast<const uint8_t*>(data), static_cast<int64_t>(bytes));
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::device

@@ -12,7 +12,7 @@
 #include "base/mapped_file.hpp"
 #include "engine/device/device.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::device {
 
 /// Files of one pipeline. Any thread.
 class DeviceFiles {
@@ -53,4 +53,4 @@ class DeviceFiles {
 /// Reads ahead what the host is to copy, where it lies in a mapped file.
 void read_ahead(const void* data, size_t bytes);
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::device

@@ -7,20 +7,20 @@
 
 #include "engine/agg/accumulate.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::device {
 
 using registry::StrView;
 
 namespace {
 
-bool is_shareable(const Assembly& assembly) {
+bool is_shareable(const op::Assembly& assembly) {
   return std::all_of(assembly.aggregates.begin(), assembly.aggregates.end(), agg::is_shareable);
 }
 
 bool has_any(const std::vector<bool>& flags) { return std::find(flags.begin(), flags.end(), true) != flags.end(); }
 
 /// Groups that each of so many tables can hold within its share of the budget.
-uint32_t groups_per_table(const HostGroupTable& first, int64_t budget, size_t tables) {
+uint32_t groups_per_table(const op::HostGroupTable& first, int64_t budget, size_t tables) {
   uint32_t groups = first.capacity();
   const int64_t each = budget / static_cast<int64_t>(tables);
   const uint32_t most = tables == 1 ? 256u << 10 : 64u << 10;
@@ -30,15 +30,15 @@ uint32_t groups_per_table(const HostGroupTable& first, int64_t budget, size_t ta
 
 }  // namespace
 
-DeviceGroups::DeviceGroups(const Assembly& assembly, int64_t budget, size_t states)
+DeviceGroups::DeviceGroups(const op::Assembly& assembly, int64_t budget, size_t states)
     : assembly_(assembly),
       count_(is_shareable(assembly) ? 1 : states),
       host_(assembly),
       has_text_(has_any(assembly.copied_keys) || has_any(assembly.copied_aggregates)) {
   const uint32_t groups = groups_per_table(host_, budget, count_);
   if (groups > host_.capacity()) host_.grow_to(groups);
-  DeviceOffsets offsets;
-  for (const GroupArray& array : host_.arrays()) arrays_.push_back({offsets.take(array.bytes), array.group_bytes});
+  op::DeviceOffsets offsets;
+  for (const op::GroupArray& array : host_.arrays()) arrays_.push_back({offsets.take(array.bytes), array.group_bytes});
   table_bytes_ = offsets.used();
 }
 
@@ -47,11 +47,11 @@ Status DeviceGroups::allocate(Device* device, const Device::KeepGoing& keep_goin
   return {};
 }
 
-void DeviceGroups::write(size_t offset, DeviceImage* image) const {
+void DeviceGroups::write(size_t offset, op::DeviceImage* image) const {
   for (size_t i = 0; i < count_; ++i) {
     std::vector<char*> arrays;
     for (const ArrayOffset& array : arrays_) arrays.push_back(region_->device() + i * table_bytes_ + array.offset);
-    const HostGroupTable::PlacedView view = host_.view_of(arrays);
+    const op::HostGroupTable::PlacedView view = host_.view_of(arrays);
     const size_t at = offset + i * sizeof view.table;
     std::memcpy(image->at(at), &view.table, sizeof view.table);
     image->point(at + offsetof(block::GroupTable, keys), image->put(std::span<const block::TableColumn>(view.keys)));
@@ -62,7 +62,7 @@ void DeviceGroups::write(size_t offset, DeviceImage* image) const {
 
 void DeviceGroups::reset(size_t table, size_t used, std::vector<DeviceRange>* pending) {
   host_.reset();
-  const std::vector<GroupArray> arrays = host_.arrays();
+  const std::vector<op::GroupArray> arrays = host_.arrays();
   for (size_t k = 0; k < arrays.size(); ++k) {
     const size_t bytes = arrays[k].group_bytes == 0 ? arrays[k].bytes : used * arrays[k].group_bytes;
     if (bytes == 0) continue;
@@ -80,10 +80,10 @@ void DeviceGroups::want(size_t table, std::vector<DeviceRange>* wanted) const {
       wanted->push_back({region_.get(), table * table_bytes_ + array.offset, groups * array.group_bytes});
 }
 
-void DeviceGroups::take(size_t table, const HostText& host_text, HostGroupTable* groups,
+void DeviceGroups::take(size_t table, const HostText& host_text, op::HostGroupTable* groups,
                         std::vector<DeviceRange>* pending) {
   const uint32_t count = group_count(table);
-  const std::vector<GroupArray> arrays = host_.arrays();
+  const std::vector<op::GroupArray> arrays = host_.arrays();
   for (size_t k = 0; k < arrays.size(); ++k)
     std::memcpy(arrays[k].data, region_->host() + table * table_bytes_ + arrays_[k].offset,
                 count * arrays[k].group_bytes);
@@ -106,4 +106,4 @@ void DeviceGroups::find_texts(uint32_t groups, const HostText& host_text) {
   }
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::device

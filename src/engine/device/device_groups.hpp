@@ -10,12 +10,12 @@
 #include "engine/op/device_image.hpp"
 #include "engine/op/hash_agg/group_table.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::device {
 
 class DeviceGroups {
  public:
   /// `budget`: bytes of all tables.
-  DeviceGroups(const Assembly& assembly, int64_t budget, size_t states);
+  DeviceGroups(const op::Assembly& assembly, int64_t budget, size_t states);
 
   size_t count() const { return count_; }
   size_t table_of(size_t state) const { return count_ == 1 ? 0 : state; }
@@ -26,7 +26,7 @@ class DeviceGroups {
   /// Takes memory for the tables' arrays. Errors as Device::allocate().
   Status allocate(Device* device, const Device::KeepGoing& keep_going);
   /// Writes the tables to where an image has room for count() of block::GroupTable.
-  void write(size_t offset, DeviceImage* image) const;
+  void write(size_t offset, op::DeviceImage* image) const;
   /// Where the host sees these from now on: what the device says of them.
   void set_tables(block::GroupTable* tables) { tables_ = tables; }
 
@@ -38,16 +38,16 @@ class DeviceGroups {
   /// The text where the host has it.
   using HostText = std::function<registry::StrView(registry::StrView)>;
   /// Adds the groups of a table to *groups; the table becomes empty.
-  void take(size_t table, const HostText& host_text, HostGroupTable* groups, std::vector<DeviceRange>* pending);
+  void take(size_t table, const HostText& host_text, op::HostGroupTable* groups, std::vector<DeviceRange>* pending);
 
  private:
   /// A count beyond the capacity tells that groups had no room.
   uint32_t group_count(size_t table) const { return std::min(tables_[table].count, capacity()); }
   void find_texts(uint32_t groups, const HostText& host_text);
 
-  const Assembly& assembly_;
+  const op::Assembly& assembly_;
   const size_t count_;
-  HostGroupTable host_;  // what one of the tables is copied to
+  op::HostGroupTable host_;  // what one of the tables is copied to
   bool has_text_;
   struct ArrayOffset {
     size_t offset;       // in the part of each table
@@ -59,4 +59,4 @@ class DeviceGroups {
   block::GroupTable* tables_ = nullptr;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::device

@@ -7,7 +7,7 @@
 
 #include "engine/block/tile.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::device {
 
 using block::PageAttribute;
 using block::PageColumn;
@@ -77,7 +77,7 @@ Status DevicePages::reserve(std::unique_ptr<DeviceRegion>* region, size_t bytes,
 }
 
 /// All but where the slices' columns are.
-void DevicePages::write_head(const PageBatch& batch, DeviceImage* image) {
+void DevicePages::write_head(const PageBatch& batch, op::DeviceImage* image) {
   const columnar::PageLayout& layout = batch.layout();
   std::vector<PageAttribute> attributes;
   std::vector<PageColumn> columns;
@@ -91,7 +91,7 @@ void DevicePages::write_head(const PageBatch& batch, DeviceImage* image) {
     last = std::max(last, attribute + 1);
     PageColumn& column = columns.emplace_back();
     column = {wanted.storage, wanted.missing_flag, nullptr, nullptr, {}};
-    missing_texts.push_back(DeviceImage::kNowhere);
+    missing_texts.push_back(op::DeviceImage::kNowhere);
     if (wanted.missing_flag != 0) continue;
     std::memcpy(column.missing, wanted.missing, static_cast<size_t>(columnar::heap::storage_width(wanted.storage)));
     if (!is_text(wanted.storage)) continue;
@@ -114,7 +114,7 @@ void DevicePages::write_head(const PageBatch& batch, DeviceImage* image) {
   at_.columns = image->put(std::span<const PageColumn>(columns));
   image->point(at_.task + offsetof(PageTask, columns), at_.columns);
   for (size_t i = 0; i < columns.size(); ++i)
-    if (missing_texts[i] != DeviceImage::kNowhere)
+    if (missing_texts[i] != op::DeviceImage::kNowhere)
       image->point(at_.columns + i * sizeof(PageColumn) + offsetof(PageColumn, missing) + offsetof(StrView, ptr),
                    missing_texts[i]);
   at_.rows = image->reserve(batch.pages() * sizeof(uint32_t));
@@ -127,7 +127,7 @@ void DevicePages::write_head(const PageBatch& batch, DeviceImage* image) {
 Status DevicePages::read_pages(const PageBatch& batch, const Device::KeepGoing& keep_going) {
   const size_t bytes = size_t{batch.pages()} * batch.layout().page_size;
   STROM_TRY(reserve(&pages_, bytes, texts_return_, keep_going));
-  DeviceImage image;
+  op::DeviceImage image;
   write_head(batch, &image);
   STROM_TRY(reserve(&head_, image.size(), true, keep_going));
   head_bytes_ = image.size();
@@ -190,7 +190,7 @@ Result<int32_t> DevicePages::next_slice(const Device::KeepGoing& keep_going) {
   }
   if (rows == 0) return 0;
   const size_t room = static_cast<size_t>(rows) + block::kTilePadding;
-  Status status = reserve(&values_, row_bytes() * room + columns_.size() * 2 * kDeviceAlign, false, keep_going);
+  Status status = reserve(&values_, row_bytes() * room + columns_.size() * 2 * op::kDeviceAlign, false, keep_going);
   if (status.is_ok()) status = reserve(&numbers_, room * sizeof(uint16_t), true, keep_going);
   if (status.code() == ErrorCode::kOverBudget) {
     for (uint32_t page = slice_begin_; page < batch_->pages(); ++page)
@@ -211,7 +211,7 @@ void DevicePages::lay_out_slice(int32_t rows) {
   task.numbers = reinterpret_cast<uint16_t*>(numbers_->device());
   auto* views = head<ColumnView>(at_.views);
   for (size_t i = 0; i < source_.columns.size(); ++i) new (views + i) ColumnView();
-  DeviceOffsets offsets;
+  op::DeviceOffsets offsets;
   const auto take = [&](size_t bytes) { return values_->device() + offsets.take(bytes); };
   for (size_t i = 0; i < columns_.size(); ++i) {
     PageColumn& column = head<PageColumn>(at_.columns)[i];
@@ -254,4 +254,4 @@ std::optional<StrView> DevicePages::host_text(StrView text) const {
   return {};
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::device

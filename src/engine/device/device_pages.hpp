@@ -16,7 +16,7 @@
 #include "engine/device/device.hpp"
 #include "engine/plan/ir.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::device {
 
 /// Files of pages that the device has open for one pipeline. Any thread.
 class DevicePageFiles {
@@ -65,7 +65,7 @@ class DevicePages {
   Status reserve(std::unique_ptr<DeviceRegion>* region, size_t bytes, bool mirrored,
                  const Device::KeepGoing& keep_going) const;
   Status read_pages(const columnar::PageBatch& batch, const Device::KeepGoing& keep_going);
-  void write_head(const columnar::PageBatch& batch, DeviceImage* image);
+  void write_head(const columnar::PageBatch& batch, op::DeviceImage* image);
   void lay_out_slice(int32_t rows);
   size_t row_bytes() const;
   template <class T>
@@ -89,4 +89,4 @@ class DevicePages {
   int64_t read_bytes_ = 0;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::device

@@ -7,7 +7,7 @@
 #include "engine/device/cached_join.hpp"
 #include "engine/op/pipeline/worker.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::device {
 
 using block::JoinTable;
 using block::TileCode;
@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kTileAlloc = block::kTileRows + block::kTilePadding;
 
-size_t put_code(const Assembly& assembly, DeviceImage* image) {
+size_t put_code(const op::Assembly& assembly, op::DeviceImage* image) {
   const size_t instrs = image->put(std::span(assembly.instrs));
   const size_t segments = image->put(std::span(assembly.segments));
   const size_t lists = image->put(std::span(assembly.lists));
@@ -35,13 +35,14 @@ size_t put_code(const Assembly& assembly, DeviceImage* image) {
   return code;
 }
 
-ConstantValue constant_value(const plan::Program& program, const ConstantUse& use, const PreparedConstant* prepared) {
-  if (use.form == plan::PreparedForm::kNone) return ConstantValue(program.constants[use.constant]);
-  return ConstantValue(prepared != nullptr ? prepared->bytes() : StrView{nullptr, 0});
+op::ConstantValue constant_value(const plan::Program& program, const op::ConstantUse& use,
+                                 const op::PreparedConstant* prepared) {
+  if (use.form == plan::PreparedForm::kNone) return op::ConstantValue(program.constants[use.constant]);
+  return op::ConstantValue(prepared != nullptr ? prepared->bytes() : StrView{nullptr, 0});
 }
 
 /// A tile of the constant; offsets of its values and flags.
-std::pair<size_t, size_t> put_constant(const ConstantValue& value, bool is_text, DeviceImage* image) {
+std::pair<size_t, size_t> put_constant(const op::ConstantValue& value, bool is_text, op::DeviceImage* image) {
   size_t values;
   StrView view{nullptr, 0};
   if (is_text) std::memcpy(&view, value.bytes, sizeof view);
@@ -65,16 +66,16 @@ std::pair<size_t, size_t> put_constant(const ConstantValue& value, bool is_text,
 }  // namespace
 
 Result<std::unique_ptr<DevicePipeline>> DevicePipeline::open(Device* device, const plan::Program& program,
-                                                             const Assembly& assembly,
-                                                             const PreparedConstants& prepared,
+                                                             const op::Assembly& assembly,
+                                                             const op::PreparedConstants& prepared,
                                                              const Device::KeepGoing& keep_going) {
   std::unique_ptr<DevicePipeline> pipeline(new DevicePipeline(device));
-  DeviceImage image;
+  op::DeviceImage image;
   pipeline->code_ = put_code(assembly, &image);
   std::vector<std::pair<size_t, size_t>> constants;
   std::vector<bool> flagged;
   for (size_t i = 0; i < assembly.constants.size(); ++i) {
-    const ConstantValue value = constant_value(program, assembly.constants[i], prepared.at(i));
+    const op::ConstantValue value = constant_value(program, assembly.constants[i], prepared.at(i));
     const bool is_text = program.constants[assembly.constants[i].constant].type.phys() == Phys::kStr;
     constants.push_back(put_constant(value, is_text, &image));
     flagged.push_back(value.flag != 0);
@@ -95,7 +96,7 @@ Result<std::unique_ptr<DevicePipeline>> DevicePipeline::open(Device* device, con
 }
 
 /// At `offset`: the table that the device keeps, or one with arrays in the image. Marks are the pipeline's.
-Status DevicePipeline::put_join(const JoinBuild& build, size_t offset, DeviceImage* image,
+Status DevicePipeline::put_join(const op::JoinBuild& build, size_t offset, op::DeviceImage* image,
                                 const Device::KeepGoing& keep_going) {
   const DeviceRegion* cached = nullptr;
   if (build.cached() != nullptr) {
@@ -107,10 +108,11 @@ Status DevicePipeline::put_join(const JoinBuild& build, size_t offset, DeviceIma
   const JoinTable copy = cached == nullptr ? table : cached_join_on_device(cached->bytes());
   std::memcpy(image->at(offset), &copy, sizeof copy);
   if (cached == nullptr)
-    exec::put_join(build, offset, image);
+    op::put_join(build, offset, image);
   else
     cached_joins_.push_back(cached);
-  const size_t marks = table.matched == nullptr ? DeviceImage::kNowhere : image->put(table.matched, table.row_count);
+  const size_t marks =
+      table.matched == nullptr ? op::DeviceImage::kNowhere : image->put(table.matched, table.row_count);
   image->point(offset + offsetof(JoinTable, matched), marks);
   if (table.matched != nullptr) matches_.push_back({marks, table.row_count, table.matched});
   return {};
@@ -129,4 +131,4 @@ Status DevicePipeline::take_matches(const Device::KeepGoing& keep_going) {
   return {};
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::device

@@ -11,13 +11,14 @@
 #include "engine/device/device.hpp"
 #include "engine/device/device_pages.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::device {
 
 class DevicePipeline {
  public:
   /// Copies all to the device. kOverBudget when there is no room for it.
   static Result<std::unique_ptr<DevicePipeline>> open(Device* device, const plan::Program& program,
-                                                      const Assembly& assembly, const PreparedConstants& prepared,
+                                                      const op::Assembly& assembly,
+                                                      const op::PreparedConstants& prepared,
                                                       const Device::KeepGoing& keep_going);
 
   Device& device() const { return *device_; }
@@ -46,7 +47,8 @@ class DevicePipeline {
   };
 
   explicit DevicePipeline(Device* device) : device_(device), page_files_(device) {}
-  Status put_join(const JoinBuild& build, size_t offset, DeviceImage* image, const Device::KeepGoing& keep_going);
+  Status put_join(const op::JoinBuild& build, size_t offset, op::DeviceImage* image,
+                  const Device::KeepGoing& keep_going);
   template <class T>
   const T* on_device(size_t offset) const {
     return reinterpret_cast<const T*>(region_->device() + offset);
@@ -62,4 +64,4 @@ class DevicePipeline {
   mutable DevicePageFiles page_files_;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::device

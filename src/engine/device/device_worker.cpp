@@ -9,7 +9,7 @@
 
 #include "engine/block/tile_op.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::device {
 
 using block::kBufferRows;
 using block::kTilePadding;
@@ -41,16 +41,16 @@ size_t size_of(Phys phys) { return static_cast<size_t>(registry::phys_size(phys)
 }  // namespace
 
 Result<std::unique_ptr<DeviceWorker>> DeviceWorker::create(const plan::Program& program, uint32_t pipeline,
-                                                           const Assembly& assembly, const DevicePipeline& shared,
-                                                           int64_t group_budget, WorkerSink* sink,
+                                                           const op::Assembly& assembly, const DevicePipeline& shared,
+                                                           int64_t group_budget, op::WorkerSink* sink,
                                                            const KeepGoing& keep_going) {
   std::unique_ptr<DeviceWorker> worker(new DeviceWorker(program, pipeline, assembly, shared, group_budget, sink));
   STROM_TRY(worker->allocate(keep_going));
   return std::unique_ptr<DeviceWorker>(std::move(worker));
 }
 
-DeviceWorker::DeviceWorker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly,
-                           const DevicePipeline& shared, int64_t group_budget, WorkerSink* sink)
+DeviceWorker::DeviceWorker(const plan::Program& program, uint32_t pipeline, const op::Assembly& assembly,
+                           const DevicePipeline& shared, int64_t group_budget, op::WorkerSink* sink)
     : program_(program),
       pipeline_(pipeline),
       assembly_(assembly),
@@ -70,16 +70,16 @@ DeviceWorker::DeviceWorker(const plan::Program& program, uint32_t pipeline, cons
   states_ = std::clamp<size_t>(std::min(kMostWork / layout_.work_bytes, kMostData / layout_.data_bytes), 1, states_);
   chunk_rows_.resize(states_);
   if (program.pipelines[pipeline].sink != plan::SinkKind::kAggregate) {
-    output_ = std::make_unique<WorkerOutput>(program, pipeline, assembly, group_budget, sink);
+    output_ = std::make_unique<op::WorkerOutput>(program, pipeline, assembly, group_budget, sink);
     return;
   }
-  groups_ = std::make_unique<HostGroupTable>(assembly);
+  groups_ = std::make_unique<op::HostGroupTable>(assembly);
   tables_ = std::make_unique<DeviceGroups>(assembly, group_budget, states_);
 }
 
 /// As exec/cpu_worker.cpp allocates it for itself.
 void DeviceWorker::lay_out_work() {
-  DeviceOffsets offsets;
+  op::DeviceOffsets offsets;
   const size_t tile = kTileRows + kTilePadding, buffer = kBufferRows + kTilePadding;
   for (size_t reg = 0; reg < assembly_.register_phys.size(); ++reg) {
     const bool is_constant = reg < assembly_.constants.size();
@@ -107,7 +107,7 @@ void DeviceWorker::lay_out_work() {
 }
 
 void DeviceWorker::lay_out_data() {
-  DeviceOffsets offsets;
+  op::DeviceOffsets offsets;
   layout_.declined_rows = offsets.take((kDeclinedCapacity + kTilePadding) * sizeof(int32_t));
   layout_.declined_join_rows = offsets.take(kDeclinedCapacity * joins() * sizeof(uint32_t));
   if (assembly_.code.keeps_text) layout_.text = offsets.take(kTextCapacity);
@@ -122,7 +122,7 @@ Status DeviceWorker::allocate(const KeepGoing& keep_going) {
   STROM_ASSIGN(work_, device().allocate(states_ * layout_.work_bytes, false, keep_going));
   STROM_ASSIGN(data_, device().allocate(states_ * layout_.data_bytes, true, keep_going));
   if (tables_) STROM_TRY(tables_->allocate(&device(), keep_going));
-  DeviceImage image;
+  op::DeviceImage image;
   const size_t segments = assembly_.segments.size(), columns = assembly_.output_phys.size();
   at_.states = image.reserve(states_ * sizeof(TileState));
   at_.results = image.reserve(states_ * sizeof(RunResult));
@@ -145,7 +145,7 @@ Status DeviceWorker::allocate(const KeepGoing& keep_going) {
   return {};
 }
 
-void DeviceWorker::write_state(size_t i, DeviceImage* image) const {
+void DeviceWorker::write_state(size_t i, op::DeviceImage* image) const {
   const size_t registers = assembly_.register_phys.size(), segments = assembly_.segments.size();
   const auto flags = [&](size_t offset) { return reinterpret_cast<uint8_t*>(work(i, offset)); };
   std::vector<block::RegStorage> storage;
@@ -221,7 +221,7 @@ void DeviceWorker::take_groups(size_t table) {
 
 void DeviceWorker::hand_groups_on() {
   groups_ = sink_->take_groups(std::move(groups_), {});
-  if (!groups_) groups_ = std::make_unique<HostGroupTable>(assembly_);
+  if (!groups_) groups_ = std::make_unique<op::HostGroupTable>(assembly_);
   rows_since_flush_ = 0;
 }
 
@@ -298,13 +298,13 @@ void DeviceWorker::take_fallback_rows(size_t state, int64_t chunk) {
   on_host.rows = reinterpret_cast<int32_t*>(host_data(state, layout_.declined_rows));
   on_host.join_rows = reinterpret_cast<uint32_t*>(host_data(state, layout_.declined_join_rows));
   declined_rows_ += on_host.count;
-  sink_->take_declined(rows_of(on_host, pipeline_, chunk, chunk_rows_[state], assembly_.code.join_count));
+  sink_->take_declined(op::rows_of(on_host, pipeline_, chunk, chunk_rows_[state], assembly_.code.join_count));
   buffer.count = 0;
 }
 
 /// What the states of a launch have produced, as far as it has to leave them now. Texts do not stay where they are once
 /// the slice is done or the arena is emptied.
-Status DeviceWorker::take_results(const Morsel& morsel, const KeepGoing& keep_going) {
+Status DeviceWorker::take_results(const op::Morsel& morsel, const KeepGoing& keep_going) {
   auto* states = control<TileState>(at_.states);
   const auto* outputs = control<block::OutputBuffer>(at_.outputs);
   const auto* results = control<RunResult>(at_.results);
@@ -343,7 +343,7 @@ void DeviceWorker::update_counts() {
 // ---- morsels ----
 
 /// Columns that are on the device, or will be for the next query, need no slot.
-Status DeviceWorker::take_cached(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
+Status DeviceWorker::take_cached(const op::Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
   const auto staging = [&](size_t bytes) -> Result<const DeviceRegion*> {
     if (!slot_ || slot_->size() < bytes) {
       slot_.reset();
@@ -358,7 +358,7 @@ Status DeviceWorker::take_cached(const Morsel& morsel, const KeepGoing& keep_goi
 }
 
 /// As many rows of the morsel as the slot can take, or could be made to; the slot is there then.
-Result<ColumnSlice> DeviceWorker::fit_slice(const Morsel& morsel, const KeepGoing& keep_going,
+Result<ColumnSlice> DeviceWorker::fit_slice(const op::Morsel& morsel, const KeepGoing& keep_going,
                                             int32_t* corrupt_column) {
   ColumnSlice slice{morsel.batch.get(), &program_.sources[program_.pipelines[pipeline_].source],
                     &columns_,          morsel.begin,
@@ -418,7 +418,7 @@ void DeviceWorker::give_budgets() {
   }
 }
 
-Status DeviceWorker::run_slice(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
+Status DeviceWorker::run_slice(const op::Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
   for (;;) {
     give_budgets();
     DeviceWork work;
@@ -455,7 +455,7 @@ Status DeviceWorker::run_slice(const Morsel& morsel, const KeepGoing& keep_going
 
 /// Before a slice of so many rows is run.
 Status DeviceWorker::begin_slice(int32_t rows) {
-  if (!groups_ || (rows_since_flush_ += rows) < kMaxSummedRows) return {};
+  if (!groups_ || (rows_since_flush_ += rows) < op::kMaxSummedRows) return {};
   STROM_TRY(finish());
   hand_groups_on();
   rows_since_flush_ = rows;
@@ -463,7 +463,7 @@ Status DeviceWorker::begin_slice(int32_t rows) {
 }
 
 /// Pages that the device reads by itself. What it cannot read goes back to the source.
-Status DeviceWorker::run_pages(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
+Status DeviceWorker::run_pages(op::Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
   if (!pages_) {
     const auto is_text = [](Phys phys) { return phys == Phys::kStr; };
     const bool texts_return = (tables_ && tables_->has_text()) ||
@@ -485,7 +485,7 @@ Status DeviceWorker::run_pages(Morsel* morsel, const KeepGoing& keep_going, int3
   return {};
 }
 
-Status DeviceWorker::run(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
+Status DeviceWorker::run(op::Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
   if (morsel->batch->pages != nullptr) {
     const Status status = run_pages(morsel, keep_going, corrupt_column);
     // Nothing else can go on with them.
@@ -535,4 +535,4 @@ int64_t DeviceWorker::memory() const {
          (output_ ? output_->memory() : 0);
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::device

@@ -13,25 +13,27 @@
 #include "engine/device/cached_columns.hpp"
 #include "engine/op/output/worker_output.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::device {
 
-class DeviceWorker final : public Worker {
+class DeviceWorker final : public op::Worker {
  public:
   /// Takes the device's memory for all but the morsel's columns. kOverBudget when it is not there.
   static Result<std::unique_ptr<DeviceWorker>> create(const plan::Program& program, uint32_t pipeline,
-                                                      const Assembly& assembly, const DevicePipeline& shared,
-                                                      int64_t group_budget, WorkerSink* sink,
+                                                      const op::Assembly& assembly, const DevicePipeline& shared,
+                                                      int64_t group_budget, op::WorkerSink* sink,
                                                       const KeepGoing& keep_going);
 
-  Status run(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) override;
+  Status run(op::Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) override;
   Status finish() override;
   int64_t declined_rows() const override { return declined_rows_; }
-  HostGroupTable* groups() override { return groups_.get(); }
+  op::HostGroupTable* groups() override { return groups_.get(); }
   const std::vector<uint64_t>& rows_in() const override { return rows_in_; }
   const std::vector<uint64_t>& rows_out() const override { return rows_out_; }
   int64_t memory() const override;
   int64_t read_bytes() const override { return pages_ ? pages_->read_bytes() : 0; }
-  DeviceBytes device_bytes() const override { return {copied_bytes_ + cached_.filled_bytes(), cached_.found_bytes()}; }
+  op::DeviceBytes device_bytes() const override {
+    return {copied_bytes_ + cached_.filled_bytes(), cached_.found_bytes()};
+  }
 
  private:
   /// Places of what each tile state has in work_ and in data_, whose parts of these are of equal size.
@@ -45,20 +47,20 @@ class DeviceWorker final : public Worker {
     std::vector<std::pair<size_t, size_t>> outputs;  // in data_: values and flags
   };
 
-  DeviceWorker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, const DevicePipeline& shared,
-               int64_t group_budget, WorkerSink* sink);
+  DeviceWorker(const plan::Program& program, uint32_t pipeline, const op::Assembly& assembly,
+               const DevicePipeline& shared, int64_t group_budget, op::WorkerSink* sink);
   void lay_out_work();
   void lay_out_data();
   Status allocate(const KeepGoing& keep_going);
-  void write_state(size_t state, DeviceImage* image) const;
-  Status take_cached(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
-  Result<ColumnSlice> fit_slice(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
-  Status run_pages(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
+  void write_state(size_t state, op::DeviceImage* image) const;
+  Status take_cached(const op::Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
+  Result<ColumnSlice> fit_slice(const op::Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
+  Status run_pages(op::Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
   Status begin_slice(int32_t rows);
   void divide(const SlotContent& content, int64_t lead, int64_t first_row, int32_t rows);
   void give_budgets();
-  Status run_slice(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
-  Status take_results(const Morsel& morsel, const KeepGoing& keep_going);
+  Status run_slice(const op::Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
+  Status take_results(const op::Morsel& morsel, const KeepGoing& keep_going);
   std::vector<DeviceRange> want_results(std::set<size_t>* with_groups) const;
   bool leaves_groups(size_t state) const;
   void take_fallback_rows(size_t state, int64_t chunk);
@@ -80,10 +82,10 @@ class DeviceWorker final : public Worker {
 
   const plan::Program& program_;
   const uint32_t pipeline_;
-  const Assembly& assembly_;
+  const op::Assembly& assembly_;
   const DevicePipeline& shared_;
   const int64_t group_budget_;
-  WorkerSink* const sink_;
+  op::WorkerSink* const sink_;
   size_t states_;
   std::vector<uint32_t> columns_;  // that the tile code loads
   Layout layout_;
@@ -99,14 +101,14 @@ class DeviceWorker final : public Worker {
   size_t control_bytes_ = 0;
   std::vector<DeviceRange> pending_;  // to be copied in with the next launch
   std::vector<DeviceFileRange> pending_files_;
-  std::vector<int64_t> chunk_rows_;         // of each state: row of the chunk at which its part of the morsel begins
-  std::unique_ptr<HostGroupTable> groups_;  // what the worker has of groups on the host
-  std::unique_ptr<DeviceGroups> tables_;    // on the device
+  std::vector<int64_t> chunk_rows_;  // of each state: row of the chunk at which its part of the morsel begins
+  std::unique_ptr<op::HostGroupTable> groups_;  // what the worker has of groups on the host
+  std::unique_ptr<DeviceGroups> tables_;        // on the device
   bool groups_were_full_ = false;
-  std::unique_ptr<WorkerOutput> output_;  // unless there are groups
-  bool lost_text_ = false;                // a text that is in none of the regions: an error of the engine
+  std::unique_ptr<op::WorkerOutput> output_;  // unless there are groups
+  bool lost_text_ = false;                    // a text that is in none of the regions: an error of the engine
   std::vector<uint64_t> rows_in_, rows_out_;
   int64_t rows_since_flush_ = 0, declined_rows_ = 0, copied_bytes_ = 0;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::device

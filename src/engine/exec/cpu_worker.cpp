@@ -29,16 +29,16 @@ constexpr int kChunkRowBits = 36;
 
 }  // namespace
 
-CpuWorker::CpuWorker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly,
-                     const PreparedConstants& prepared, block::RunMorsel run, const block::Inflater* inflater,
-                     int64_t group_budget, WorkerSink* sink)
+CpuWorker::CpuWorker(const plan::Program& program, uint32_t pipeline, const op::Assembly& assembly,
+                     const op::PreparedConstants& prepared, block::RunMorsel run, const block::Inflater* inflater,
+                     int64_t group_budget, op::WorkerSink* sink)
     : program_(program), pipeline_(pipeline), assembly_(assembly), run_(run), group_budget_(group_budget), sink_(sink) {
   allocate_registers();
   allocate_buffers();
   fill_constants(prepared);
   if (program.pipelines[pipeline].sink == plan::SinkKind::kAggregate)
-    groups_ = std::make_unique<HostGroupTable>(assembly);
-  for (const JoinInfo& join : assembly.joins) joins_.push_back(join.build->table());
+    groups_ = std::make_unique<op::HostGroupTable>(assembly);
+  for (const op::JoinInfo& join : assembly.joins) joins_.push_back(join.build->table());
   state_.code = &assembly.code;
   state_.regs = regs_.data();
   state_.storage = storage_.data();
@@ -55,7 +55,7 @@ CpuWorker::CpuWorker(const plan::Program& program, uint32_t pipeline, const Asse
     state_.text = {text_.get(), 0, kTextCapacity, 0};
   }
   if (groups_) return;
-  output_ = std::make_unique<WorkerOutput>(program, pipeline, assembly, group_budget, sink);
+  output_ = std::make_unique<op::WorkerOutput>(program, pipeline, assembly, group_budget, sink);
   state_.output = output_->buffer();  // also for results without columns, whose rows only count
   state_.top_last = output_->top_last();
 }
@@ -106,20 +106,20 @@ void CpuWorker::allocate_buffers() {
   rows_out_.resize(assembly_.segments.size());
 }
 
-ConstantValue CpuWorker::constant_value(const PreparedConstants& prepared, size_t reg) {
-  const ConstantUse& use = assembly_.constants[reg];
-  if (use.form == plan::PreparedForm::kNone) return ConstantValue(program_.constants[use.constant]);
-  const PreparedConstant* form = prepared.at(reg);
-  if (form == nullptr) return ConstantValue(registry::StrView{nullptr, 0});
-  std::unique_ptr<WorkerForm> own = form->for_worker();
-  if (own == nullptr) return ConstantValue(form->bytes());
+op::ConstantValue CpuWorker::constant_value(const op::PreparedConstants& prepared, size_t reg) {
+  const op::ConstantUse& use = assembly_.constants[reg];
+  if (use.form == plan::PreparedForm::kNone) return op::ConstantValue(program_.constants[use.constant]);
+  const op::PreparedConstant* form = prepared.at(reg);
+  if (form == nullptr) return op::ConstantValue(registry::StrView{nullptr, 0});
+  std::unique_ptr<op::WorkerForm> own = form->for_worker();
+  if (own == nullptr) return op::ConstantValue(form->bytes());
   worker_forms_.push_back(std::move(own));
-  return ConstantValue(worker_forms_.back()->view());
+  return op::ConstantValue(worker_forms_.back()->view());
 }
 
-void CpuWorker::fill_constants(const PreparedConstants& prepared) {
+void CpuWorker::fill_constants(const op::PreparedConstants& prepared) {
   for (size_t reg = 0; reg < assembly_.constants.size(); ++reg) {
-    const ConstantValue value = constant_value(prepared, reg);
+    const op::ConstantValue value = constant_value(prepared, reg);
     auto* out = static_cast<uint8_t*>(storage_[reg].data);
     for (size_t i = 0; i < kTileRows + kTilePadding; ++i) std::memcpy(out + i * value.size, value.bytes, value.size);
     if (value.flag == 0) continue;
@@ -157,7 +157,7 @@ void CpuWorker::empty_text_arena() {
 void CpuWorker::drain_declined(int64_t chunk, int64_t begin) {
   if (declined_.count == 0) return;
   declined_rows_ += declined_.count;
-  std::vector<DeclinedRow> rows = rows_of(declined_, pipeline_, chunk, begin, assembly_.code.join_count);
+  std::vector<op::DeclinedRow> rows = op::rows_of(declined_, pipeline_, chunk, begin, assembly_.code.join_count);
   declined_.count = 0;
   sink_->take_declined(std::move(rows));
 }
@@ -181,7 +181,7 @@ void CpuWorker::hand_groups_on() {
   rows_since_flush_ = 0;
   groups_overflowed_ = true;
   if (!groups_ || groups_->capacity() > kOverflowGroups) {
-    groups_ = std::make_unique<HostGroupTable>(assembly_);
+    groups_ = std::make_unique<op::HostGroupTable>(assembly_);
     if (group_budget_ >= kLeastForOverflowGroups) groups_->grow_to(kOverflowGroups);
   }
   state_.groups = groups_->view();
@@ -198,8 +198,8 @@ RunResult CpuWorker::run_tiles() {
   return result;
 }
 
-Status CpuWorker::run(Morsel* taken, const KeepGoing& keep_going, int32_t* corrupt_column) {
-  const Morsel& morsel = *taken;
+Status CpuWorker::run(op::Morsel* taken, const KeepGoing& keep_going, int32_t* corrupt_column) {
+  const op::Morsel& morsel = *taken;
   morsel_ = taken;
   position_ = (morsel.chunk << kChunkRowBits) + morsel.begin;
   state_.columns = morsel.batch->columns.data();
@@ -207,7 +207,7 @@ Status CpuWorker::run(Morsel* taken, const KeepGoing& keep_going, int32_t* corru
   state_.morsel_begin = morsel.begin;
   state_.morsel_rows = morsel.rows;
   state_.cursor = 0;
-  if (groups_ && (rows_since_flush_ += morsel.rows) >= kMaxSummedRows) {
+  if (groups_ && (rows_since_flush_ += morsel.rows) >= op::kMaxSummedRows) {
     hand_groups_on();
     rows_since_flush_ = morsel.rows;
   }

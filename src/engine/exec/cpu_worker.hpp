@@ -11,15 +11,15 @@
 
 namespace strom::engine::exec {
 
-class CpuWorker final : public Worker {
+class CpuWorker final : public op::Worker {
  public:
-  CpuWorker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly,
-            const PreparedConstants& prepared, block::RunMorsel run, const block::Inflater* inflater,
-            int64_t group_budget, WorkerSink* sink);
+  CpuWorker(const plan::Program& program, uint32_t pipeline, const op::Assembly& assembly,
+            const op::PreparedConstants& prepared, block::RunMorsel run, const block::Inflater* inflater,
+            int64_t group_budget, op::WorkerSink* sink);
 
-  Status run(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) override;
+  Status run(op::Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) override;
   int64_t declined_rows() const override { return declined_rows_; }
-  HostGroupTable* groups() override { return groups_.get(); }
+  op::HostGroupTable* groups() override { return groups_.get(); }
   const std::vector<uint64_t>& rows_in() const override { return rows_in_; }
   const std::vector<uint64_t>& rows_out() const override { return rows_out_; }
   int64_t memory() const override;
@@ -28,8 +28,8 @@ class CpuWorker final : public Worker {
   block::RunResult run_tiles();
   void allocate_registers();
   void allocate_buffers();
-  void fill_constants(const PreparedConstants& prepared);
-  ConstantValue constant_value(const PreparedConstants& prepared, size_t reg);
+  void fill_constants(const op::PreparedConstants& prepared);
+  op::ConstantValue constant_value(const op::PreparedConstants& prepared, size_t reg);
   void flush_output();
   void drain_declined(int64_t chunk, int64_t begin);
   void make_room_for_groups();
@@ -40,10 +40,10 @@ class CpuWorker final : public Worker {
 
   const plan::Program& program_;
   const uint32_t pipeline_;
-  const Assembly& assembly_;
+  const op::Assembly& assembly_;
   const block::RunMorsel run_;
   const int64_t group_budget_;
-  WorkerSink* const sink_;
+  op::WorkerSink* const sink_;
   int32_t tiles_per_pause_ = 16;
   std::vector<std::unique_ptr<uint8_t[]>> memory_;
   int64_t memory_bytes_ = 0;
@@ -51,14 +51,14 @@ class CpuWorker final : public Worker {
   std::vector<block::RegStorage> storage_;
   std::vector<block::SegmentBuffer> buffers_;
   std::vector<block::JoinTable> joins_;
-  std::vector<std::unique_ptr<WorkerForm>> worker_forms_;
+  std::vector<std::unique_ptr<op::WorkerForm>> worker_forms_;
   std::vector<uint64_t> rows_in_, rows_out_;
-  std::unique_ptr<HostGroupTable> groups_;
+  std::unique_ptr<op::HostGroupTable> groups_;
   bool groups_overflowed_ = false;
-  const Morsel* morsel_ = nullptr;  // that runs
-  int64_t position_ = 0;            // of the next new group, see HostGroupTable::note_positions()
+  const op::Morsel* morsel_ = nullptr;  // that runs
+  int64_t position_ = 0;                // of the next new group, see HostGroupTable::note_positions()
   int64_t rows_since_flush_ = 0, declined_rows_ = 0;
-  std::unique_ptr<WorkerOutput> output_;  // unless there are groups
+  std::unique_ptr<op::WorkerOutput> output_;  // unless there are groups
   block::OutputBuffer no_output_{};
   block::FallbackBuffer declined_{};
   std::unique_ptr<char[]> text_;

@@ -19,7 +19,8 @@ using plan::Program;
 
 class ExecutionImpl final : public Execution, BuildListener, SequenceListener {
  public:
-  ExecutionImpl(Program program, std::vector<int32_t> params, std::vector<const ChunkSource*> sources, Options options)
+  ExecutionImpl(Program program, std::vector<int32_t> params, std::vector<const op::ChunkSource*> sources,
+                Options options)
       : program_(std::move(program)),
         params_(std::move(params)),
         sources_(std::move(sources)),
@@ -35,12 +36,12 @@ class ExecutionImpl final : public Execution, BuildListener, SequenceListener {
 
   // ---- Execution ----
 
-  Result<std::shared_ptr<const ResultBatch>> next(const InterruptCheck& interrupt) override {
+  Result<std::shared_ptr<const op::ResultBatch>> next(const InterruptCheck& interrupt) override {
     if (!sequence_.has_begun()) STROM_TRY(start(interrupt));
     return sequence_.next(interrupt);
   }
 
-  std::vector<DeclinedRow> take_declined() override { return sequence_.take_declined(); }
+  std::vector<op::DeclinedRow> take_declined() override { return sequence_.take_declined(); }
 
   bool has_all_groups() const override { return sequence_.has_all_groups(); }
 
@@ -123,7 +124,7 @@ class ExecutionImpl final : public Execution, BuildListener, SequenceListener {
 
   bool takes_declined_rows() const override { return declined_build_ != nullptr; }
 
-  void take_declined_rows(uint32_t pipeline, const std::vector<DeclinedRow>& rows) override {
+  void take_declined_rows(uint32_t pipeline, const std::vector<op::DeclinedRow>& rows) override {
     if (declined_build_) declined_build_(pipeline, rows);
   }
 
@@ -131,7 +132,7 @@ class ExecutionImpl final : public Execution, BuildListener, SequenceListener {
 
   // ---- SequenceListener ----
 
-  Status take_pass_end(const std::vector<DeclinedRow>& rows) override {
+  Status take_pass_end(const std::vector<op::DeclinedRow>& rows) override {
     if (rows.empty()) return Status::ok();
     if (!pass_end_) return Status(ErrorCode::kInternal, "rows were declined and nobody takes them");
     pass_end_(rows);
@@ -215,7 +216,7 @@ class ExecutionImpl final : public Execution, BuildListener, SequenceListener {
 
   Program program_;
   const std::vector<int32_t> params_;  // for each constant the parameter that it is, -1 for others
-  const std::vector<const ChunkSource*> sources_;
+  const std::vector<const op::ChunkSource*> sources_;
   const Options options_;
   NeededSides needed_;
   std::vector<Collect> collect_;  // by pipeline
@@ -232,12 +233,13 @@ class ExecutionImpl final : public Execution, BuildListener, SequenceListener {
 
 }  // namespace
 
-Result<std::unique_ptr<Execution>> Execution::create(const Program& program, std::vector<const ChunkSource*> sources,
+Result<std::unique_ptr<Execution>> Execution::create(const Program& program,
+                                                     std::vector<const op::ChunkSource*> sources,
                                                      std::vector<plan::Constant> params, Options options) {
   if (sources.size() != program.sources.size()) return Status(ErrorCode::kInternal, "sources do not fit the program");
   for (const Pipeline& pipeline : program.pipelines)
-    if (pipeline.joins.size() > kMostJoins)
-      return Status(ErrorCode::kUnsupported, "more than " + std::to_string(kMostJoins) + " joins in one pipeline");
+    if (pipeline.joins.size() > op::kMostJoins)
+      return Status(ErrorCode::kUnsupported, "more than " + std::to_string(op::kMostJoins) + " joins in one pipeline");
   STROM_ASSIGN(Program resolved, with_parameters(program, params));
   return std::unique_ptr<Execution>(new ExecutionImpl(std::move(resolved), parameter_numbers(program),
                                                       std::move(sources), within_limits(std::move(options))));

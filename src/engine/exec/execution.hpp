@@ -16,6 +16,10 @@
 #include "engine/plan/ir.hpp"
 #include "engine/platform/isa.hpp"
 
+namespace strom::engine::device {
+class Device;
+}
+
 namespace strom::engine::exec {
 
 using platform::best_isa;
@@ -32,14 +36,12 @@ int64_t default_device_morsel_rows();
 /// Passes over the outer side. Inner sides that would need more go beyond their budget.
 inline constexpr int64_t kMostPasses = 32;
 
-class Device;
-
 struct Options {
   Isa isa = best_isa();
-  block::RunMorsel run = nullptr;        // runs tiles; null = the CPU's for `isa`
-  Device* machine = nullptr;             // runs tiles of pipelines whose source has `device_rows` or more, by so many
-  int64_t device_rows = 0;               // rows at a time; pieces for which it has no memory run on the CPU
-  std::vector<Device*> more_machines{};  // of the same kind: threads are spread over all
+  block::RunMorsel run = nullptr;     // runs tiles; null = the CPU's for `isa`
+  device::Device* machine = nullptr;  // runs tiles of pipelines whose source has `device_rows` or more, by so many
+  int64_t device_rows = 0;            // rows at a time; pieces for which it has no memory run on the CPU
+  std::vector<device::Device*> more_machines{};  // of the same kind: threads are spread over all
   // Of `machine` and more_machines, by which morsels are theirs in every query; empty: one only, or by place.
   std::vector<uint32_t> machine_numbers{};
   // For parts of the last pipeline's source the places of machines that its morsels go to if they can; empty: all.
@@ -59,18 +61,18 @@ struct Options {
 };
 
 struct Stats {
-  std::vector<std::vector<StageStats>> stages;    // per pipeline
-  std::vector<double> milliseconds;               // per pipeline, wall clock
-  int64_t chunks = 0, rows = 0, bytes = 0;        // of the last pipeline's source
-  int64_t chunks_loaded = 0, chunks_skipped = 0;  // likewise; skipped: no row could have matched a join
+  std::vector<std::vector<op::StageStats>> stages;  // per pipeline
+  std::vector<double> milliseconds;                 // per pipeline, wall clock
+  int64_t chunks = 0, rows = 0, bytes = 0;          // of the last pipeline's source
+  int64_t chunks_loaded = 0, chunks_skipped = 0;    // likewise; skipped: no row could have matched a join
   int64_t declined = 0, partial_flushes = 0, peak_memory = 0;
   int threads = 0;
   int64_t passes = 0;                   // over the last pipeline's source
   int64_t device_rows = 0;              // of morsels that ran on devices, of all pipelines
   std::vector<int64_t> machine_rows{};  // those of Options::machine, then of more_machines
   int64_t device_file_bytes = 0;        // that devices have read from files by themselves
-  DeviceBytes device_bytes;
-  DeviceJoins device_joins;
+  op::DeviceBytes device_bytes;
+  op::DeviceJoins device_joins;
 };
 
 /// Of the pipeline that runs.
@@ -88,15 +90,15 @@ class Execution {
  public:
   /// `sources[i]` feeds Program::sources[i]; `params` fill constants with param >= 0. The program must be verified.
   static Result<std::unique_ptr<Execution>> create(const plan::Program& program,
-                                                   std::vector<const ChunkSource*> sources,
+                                                   std::vector<const op::ChunkSource*> sources,
                                                    std::vector<plan::Constant> params, Options options);
   virtual ~Execution() = default;
 
   /// Next result batch, or nullptr when there is none left. Declined rows may be taken at any time in between; all of
   /// them are known once next() has returned nullptr. Those of a pass over the outer side that something follows are
   /// given to on_pass_end()'s hook.
-  virtual Result<std::shared_ptr<const ResultBatch>> next(const InterruptCheck& interrupt) = 0;
-  virtual std::vector<DeclinedRow> take_declined() = 0;
+  virtual Result<std::shared_ptr<const op::ResultBatch>> next(const InterruptCheck& interrupt) = 0;
+  virtual std::vector<op::DeclinedRow> take_declined() = 0;
 
   /// After next() has given the first batch of groups, or the end: each group is in one of the batches to come, and no
   /// row was declined.
@@ -119,11 +121,11 @@ class Execution {
   virtual Result<int64_t> add_build_row(uint32_t join, const std::vector<plan::Constant>& keys,
                                         const std::vector<plan::Constant>& payload) = 0;
   /// Called on the caller's thread with the declined rows of build pipeline `pipeline`, before its table is finished.
-  using DeclinedBuildHook = std::function<void(uint32_t pipeline, const std::vector<DeclinedRow>& rows)>;
+  using DeclinedBuildHook = std::function<void(uint32_t pipeline, const std::vector<op::DeclinedRow>& rows)>;
   virtual void on_declined_build(DeclinedBuildHook hook) = 0;
   /// Called on the caller's thread when a pass over the outer side has declined rows, and another or the rows of a
   /// build side follow; while its join tables are still there.
-  using PassEndHook = std::function<void(const std::vector<DeclinedRow>& rows)>;
+  using PassEndHook = std::function<void(const std::vector<op::DeclinedRow>& rows)>;
   virtual void on_pass_end(PassEndHook hook) = 0;
 
   /// When the rows of a build pipeline's source are made ready.

@@ -23,7 +23,7 @@ std::vector<Phys> phys_of(const plan::Program& program, const std::vector<plan::
 
 }  // namespace
 
-InnerSides::InnerSides(const plan::Program& program, const std::vector<const ChunkSource*>& sources,
+InnerSides::InnerSides(const plan::Program& program, const std::vector<const op::ChunkSource*>& sources,
                        const Options& options)
     : program_(program),
       sources_(sources),
@@ -42,9 +42,9 @@ uint32_t InnerSides::join_of(uint32_t index) const {
 Status InnerSides::build(uint32_t index, const RunMaker& runs, BuildListener& listener,
                          const InterruptCheck& interrupt) {
   const uint32_t join = join_of(index);
-  std::vector<Device*> devices;
+  std::vector<device::Device*> devices;
   if (is_main_join(join)) devices = runs.devices_for(*sources_[program_.pipelines.back().source]);
-  const std::shared_ptr<CachedJoin> cached = cacheable(join, devices);
+  const std::shared_ptr<device::CachedJoin> cached = cacheable(join, devices);
   if (cached != nullptr) {
     STROM_ASSIGN(const bool is_there, take_cached(join, cached, devices, listener, interrupt));
     if (is_there) return {};
@@ -64,35 +64,37 @@ Status InnerSides::leave_empty(uint32_t join, BuildListener& listener) {
   return tables_[join]->finish(options_.join_memory_budget, options_.threads);
 }
 
-std::unique_ptr<JoinBuild> InnerSides::new_table(uint32_t join) const {
+std::unique_ptr<op::JoinBuild> InnerSides::new_table(uint32_t join) const {
   const plan::Join& made = program_.joins[join];
-  return std::make_unique<JoinBuild>(phys_of(program_, made.inner_keys), phys_of(program_, made.payload),
-                                     join_needs(program_, join), inner_[join].current());
+  return std::make_unique<op::JoinBuild>(phys_of(program_, made.inner_keys), phys_of(program_, made.payload),
+                                         op::join_needs(program_, join), inner_[join].current());
 }
 
 // What the finished table of the whole inner side is cached under; without a name: nowhere.
 columnar::RowsOrigin InnerSides::origin_of(uint32_t join) const {
-  const BuildText made = build_text(program_, join, join_needs(program_, join), options_.single_byte_encoding);
+  const op::BuildText made =
+      op::build_text(program_, join, op::join_needs(program_, join), options_.single_byte_encoding);
   if (made.text.empty()) return {};
   columnar::RowsOrigin origin =
       sources_[program_.pipelines[program_.joins[join].build_pipeline].source]->origin(made.columns);
   if (origin.name.empty()) return origin;
   origin.name = "j" + made.text + origin.name;
-  if (origin.name.size() > DeviceCache::kMostMirroredNameBytes) origin.name.clear();
+  if (origin.name.size() > device::DeviceCache::kMostMirroredNameBytes) origin.name.clear();
   return origin;
 }
 
 // nullptr: the join table is not to be cached.
-std::shared_ptr<CachedJoin> InnerSides::cacheable(uint32_t join, const std::vector<Device*>& devices) const {
-  const auto keeps = [](Device* device) { return device->cache() != nullptr; };
+std::shared_ptr<device::CachedJoin> InnerSides::cacheable(uint32_t join,
+                                                          const std::vector<device::Device*>& devices) const {
+  const auto keeps = [](device::Device* device) { return device->cache() != nullptr; };
   if (inner_[join].measured || std::none_of(devices.begin(), devices.end(), keeps)) return nullptr;
   columnar::RowsOrigin origin = origin_of(join);
-  return origin.name.empty() ? nullptr : std::make_shared<CachedJoin>(std::move(origin));
+  return origin.name.empty() ? nullptr : std::make_shared<device::CachedJoin>(std::move(origin));
 }
 
 // True: `cached` is on one of the devices, and is the join's table now.
-Result<bool> InnerSides::take_cached(uint32_t join, const std::shared_ptr<CachedJoin>& cached,
-                                     const std::vector<Device*>& devices, BuildListener& listener,
+Result<bool> InnerSides::take_cached(uint32_t join, const std::shared_ptr<device::CachedJoin>& cached,
+                                     const std::vector<device::Device*>& devices, BuildListener& listener,
                                      const InterruptCheck& interrupt) {
   const auto keep_going = [&interrupt] {
     interrupt();
@@ -100,10 +102,11 @@ Result<bool> InnerSides::take_cached(uint32_t join, const std::shared_ptr<Cached
   };
   const std::vector<Phys> keys = phys_of(program_, program_.joins[join].inner_keys);
   const std::vector<Phys> payload = phys_of(program_, program_.joins[join].payload);
-  STROM_ASSIGN(std::optional<JoinImage> image, cached->find(devices, keys, payload, keep_going));
+  STROM_ASSIGN(std::optional<op::JoinImage> image, cached->find(devices, keys, payload, keep_going));
   if (!image) return false;
   rows_scanned_[join] = image->scanned_rows;
-  tables_[join] = std::make_unique<JoinBuild>(keys, payload, join_needs(program_, join), std::move(*image), cached);
+  tables_[join] =
+      std::make_unique<op::JoinBuild>(keys, payload, op::join_needs(program_, join), std::move(*image), cached);
   ++device_joins_.kept;
   listener.take_declined_rows(program_.joins[join].build_pipeline, {});
   return true;
@@ -125,18 +128,18 @@ Result<bool> InnerSides::make_table(uint32_t index, const RunMaker& runs, BuildL
   const plan::Join& made = program_.joins[join];
   const bool spatial = made.spatial != plan::SpatialMatch::kNone;
   const bool divisible = !made.inner_keys.empty() && !spatial && is_main_join(join);
-  InnerPartitions& inner = inner_[join];
+  op::InnerPartitions& inner = inner_[join];
   for (;;) {
     tables_[join].reset();
     tables_[join] = new_table(join);
-    JoinBuild& build = *tables_[join];
+    op::JoinBuild& build = *tables_[join];
     STROM_ASSIGN(const std::unique_ptr<PipelineRun> run, runs.make(index, &build));
     if (divisible && !inner.measured) run->measure_beyond_budget();
     {
       const Building building(listener, *run, index);
       STROM_TRY(run->run_to_end(interrupt));
     }
-    std::vector<DeclinedRow> declined = run->take_declined_rows();
+    std::vector<op::DeclinedRow> declined = run->take_declined_rows();
     if (!declined.empty() && !listener.takes_declined_rows())
       return Status(ErrorCode::kInternal, "rows of an inner side were declined and nobody takes them");
     if (!declined.empty() && can_fail(program_, index)) {
@@ -146,7 +149,7 @@ Result<bool> InnerSides::make_table(uint32_t index, const RunMaker& runs, BuildL
     listener.take_declined_rows(index, declined);
     if (divisible && !inner.measured && build.sizes() == nullptr && !build.fits(options_.join_memory_budget))
       build.measure();
-    if (const BucketSizes* sizes = build.sizes()) {
+    if (const op::BucketSizes* sizes = build.sizes()) {
       inner = {sizes->parts(options_.join_memory_budget, most_parts(join)), 0, true, sizes->rows()};
       continue;
     }
@@ -174,7 +177,7 @@ double InnerSides::match_fraction(uint32_t join) const {
   return std::min(rows / scanned, smaller ? rows / range : 1);
 }
 
-void InnerSides::share_texts(TextStore* texts) const {
+void InnerSides::share_texts(op::TextStore* texts) const {
   for (uint32_t join = 0; join < inner_.size(); ++join)
     if (is_divided(join) && tables_[join]) texts->share(tables_[join]->texts());
 }
@@ -184,7 +187,7 @@ void InnerSides::lookup(uint32_t join, const std::vector<plan::Constant>& keys, 
 }
 
 plan::Constant InnerSides::payload(uint32_t join, uint32_t ordinal, int64_t row) const {
-  const HostColumn& column = tables_[join]->payload(ordinal);
+  const op::HostColumn& column = tables_[join]->payload(ordinal);
   plan::Constant value{program_.nodes[program_.joins[join].payload[ordinal]].type, column.is_null(row), -1, {}};
   if (value.is_null) return value;
   if (column.phys == Phys::kStr) {
@@ -218,7 +221,7 @@ bool InnerSides::has_further_parts() const {
 std::vector<uint32_t> InnerSides::next_parts() {
   std::vector<bool> changed(inner_.size(), false);
   for (const uint32_t join : main_joins()) {
-    InnerPartitions& inner = inner_[join];
+    op::InnerPartitions& inner = inner_[join];
     changed[join] = inner.parts.size() > 1;
     if (has_further_part(join)) {
       ++inner.at;

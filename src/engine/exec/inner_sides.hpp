@@ -26,14 +26,14 @@ class BuildListener {
   virtual Result<bool> do_declined_rows_count(uint32_t join, const InterruptCheck& interrupt) = 0;
   virtual bool takes_declined_rows() const = 0;
   /// Once for each table, when all of its rows but these are there.
-  virtual void take_declined_rows(uint32_t pipeline, const std::vector<DeclinedRow>& rows) = 0;
+  virtual void take_declined_rows(uint32_t pipeline, const std::vector<op::DeclinedRow>& rows) = 0;
   virtual void add_run(const PipelineRun& run, uint32_t pipeline) = 0;
 };
 
 class InnerSides {
  public:
   /// All of it outlives this object.
-  InnerSides(const plan::Program& program, const std::vector<const ChunkSource*>& sources, const Options& options);
+  InnerSides(const plan::Program& program, const std::vector<const op::ChunkSource*>& sources, const Options& options);
 
   /// The join that build pipeline `index` is for; the number of joins where there is none.
   uint32_t join_of(uint32_t index) const;
@@ -48,14 +48,14 @@ class InnerSides {
   // ---- what is in them ----
 
   bool is_made(uint32_t join) const { return join < tables_.size() && tables_[join] != nullptr; }
-  JoinBuild& table(uint32_t join) const { return *tables_[join]; }
+  op::JoinBuild& table(uint32_t join) const { return *tables_[join]; }
   int64_t memory() const;
   /// Probing rows that find a match, estimated by how much of the inner side its own filter left over.
   double match_fraction(uint32_t join) const;
   /// Takes a share of texts that the next pass may drop.
-  void share_texts(TextStore* texts) const;
+  void share_texts(op::TextStore* texts) const;
   /// Tables that devices had, and those made for devices.
-  DeviceJoins device_joins() const { return device_joins_; }
+  op::DeviceJoins device_joins() const { return device_joins_; }
 
   // ---- rows that PostgreSQL decides: see Execution ----
 
@@ -77,22 +77,22 @@ class InnerSides {
   bool is_main_join(uint32_t join) const;
   size_t most_parts(uint32_t join) const;
   std::vector<plan::Constant> trimmed_keys(uint32_t join, std::vector<plan::Constant> keys) const;
-  std::unique_ptr<JoinBuild> new_table(uint32_t join) const;
+  std::unique_ptr<op::JoinBuild> new_table(uint32_t join) const;
   columnar::RowsOrigin origin_of(uint32_t join) const;
-  std::shared_ptr<CachedJoin> cacheable(uint32_t join, const std::vector<Device*>& devices) const;
-  Result<bool> take_cached(uint32_t join, const std::shared_ptr<CachedJoin>& cached,
-                           const std::vector<Device*>& devices, BuildListener& listener,
+  std::shared_ptr<device::CachedJoin> cacheable(uint32_t join, const std::vector<device::Device*>& devices) const;
+  Result<bool> take_cached(uint32_t join, const std::shared_ptr<device::CachedJoin>& cached,
+                           const std::vector<device::Device*>& devices, BuildListener& listener,
                            const InterruptCheck& interrupt);
   Result<bool> make_table(uint32_t index, const RunMaker& runs, BuildListener& listener,
                           const InterruptCheck& interrupt);
 
   const plan::Program& program_;
-  const std::vector<const ChunkSource*>& sources_;
+  const std::vector<const op::ChunkSource*>& sources_;
   const Options& options_;
-  std::vector<std::unique_ptr<JoinBuild>> tables_;  // by join, as all of these
-  std::vector<InnerPartitions> inner_;
+  std::vector<std::unique_ptr<op::JoinBuild>> tables_;  // by join, as all of these
+  std::vector<op::InnerPartitions> inner_;
   std::vector<int64_t> rows_scanned_;
-  DeviceJoins device_joins_;
+  op::DeviceJoins device_joins_;
 };
 
 }  // namespace strom::engine::exec

@@ -30,7 +30,7 @@ class MorselAffinity {
 
   size_t count() const { return std::max<size_t>(1, numbers_.size()); }
   /// Of piece `piece` of chunk `chunk`.
-  size_t of(const ChunkSource& source, int64_t chunk, int64_t piece) const {
+  size_t of(const op::ChunkSource& source, int64_t chunk, int64_t piece) const {
     if (numbers_.size() <= 1) return 0;
     const uint64_t hash =
         block::combine(block::hash_value(static_cast<int64_t>(source.place(chunk))), block::hash_value(piece));
@@ -64,8 +64,8 @@ class MorselAffinity {
 class MorselQueue {
  public:
   /// Chunks without any of the `wanted` keys are left out. `lanes`: 0 for none.
-  MorselQueue(const ChunkSource& source, int64_t morsel_rows, std::vector<ColumnKeys> wanted, MorselAffinity affinity,
-              size_t lanes = 0)
+  MorselQueue(const op::ChunkSource& source, int64_t morsel_rows, std::vector<op::ColumnKeys> wanted,
+              MorselAffinity affinity, size_t lanes = 0)
       : source_(source),
         morsel_rows_(morsel_rows),
         wanted_(std::move(wanted)),
@@ -79,14 +79,14 @@ class MorselQueue {
 
   /// For a thread of device `device`, 0 where there is none. False at the end; an error of the source is returned once.
   /// `waits`: for chunks that are yet to be fed.
-  Result<bool> next(Morsel* morsel, bool waits, size_t device) {
+  Result<bool> next(op::Morsel* morsel, bool waits, size_t device) {
     if (lanes_ > 0) return next_of_lanes(morsel, waits);
     return source_.feeder() != nullptr ? next_fed(morsel, waits, device) : next_slice(morsel, waits, device);
   }
 
   /// A morsel that next() has given has been run, with declined rows or without: its lane is free for another thread.
   /// True when it was the last of its chunk, of which rows were declined as *declined tells.
-  bool end(const Morsel& morsel, bool* declined) {
+  bool end(const op::Morsel& morsel, bool* declined) {
     if (lanes_ == 0) return true;
     bool was_last;
     {
@@ -144,14 +144,15 @@ class MorselQueue {
 
  private:
   bool may_match(int64_t chunk) const {
-    return std::all_of(wanted_.begin(), wanted_.end(),
-                       [&](const ColumnKeys& column) { return source_.may_hold(chunk, column.column, column.keys); });
+    return std::all_of(wanted_.begin(), wanted_.end(), [&](const op::ColumnKeys& column) {
+      return source_.may_hold(chunk, column.column, column.keys);
+    });
   }
 
   struct Share {
-    std::deque<int64_t> chunks;  // that nobody has loaded yet
-    std::deque<Morsel> morsels;  // of chunks that were loaded
-    bool is_taken = false;       // a lane of which a morsel runs
+    std::deque<int64_t> chunks;      // that nobody has loaded yet
+    std::deque<op::Morsel> morsels;  // of chunks that were loaded
+    bool is_taken = false;           // a lane of which a morsel runs
   };
 
   /// With lanes, chunks that are yet to be loaded are all in one share.
@@ -177,7 +178,7 @@ class MorselQueue {
     return ((*most).*what).empty() ? nullptr : &*most;
   }
 
-  Result<bool> next_fed(Morsel* morsel, bool waits, size_t device) {
+  Result<bool> next_fed(op::Morsel* morsel, bool waits, size_t device) {
     int64_t chunk;
     bool is_away;
     {
@@ -199,7 +200,7 @@ class MorselQueue {
 
   /// Of chunks that were loaded, before others are. Threads load at the same time, which takes long where there is
   /// something to decompress; `waits`: for what others are loading.
-  Result<bool> next_slice(Morsel* morsel, bool waits, size_t device) {
+  Result<bool> next_slice(op::Morsel* morsel, bool waits, size_t device) {
     std::unique_lock lock(mutex_);
     for (;;) {
       Share& own = shares_[device];
@@ -226,7 +227,7 @@ class MorselQueue {
   }
 
   /// Chunks are loaded when there is too little to run. Fed ones hold pages until they have been run.
-  Result<bool> next_of_lanes(Morsel* morsel, bool waits) {
+  Result<bool> next_of_lanes(op::Morsel* morsel, bool waits) {
     std::unique_lock lock(mutex_);
     std::deque<int64_t>& unloaded = shares_[0].chunks;
     const bool is_fed = source_.feeder() != nullptr;
@@ -252,7 +253,7 @@ class MorselQueue {
     }
   }
 
-  static void take_slice(Share* from, bool is_away, Morsel* morsel) {
+  static void take_slice(Share* from, bool is_away, op::Morsel* morsel) {
     *morsel = std::move(from->morsels.front());
     from->morsels.pop_front();
     morsel->is_away = is_away;
@@ -303,7 +304,7 @@ class MorselQueue {
 
   /// A chunk without rows is to be released, too.
   void deal_out_stripes(int64_t chunk, const std::shared_ptr<const columnar::BatchView>& batch) {
-    const std::vector<ChunkSource::Stripe> stripes = source_.stripes(chunk);
+    const std::vector<op::ChunkSource::Stripe> stripes = source_.stripes(chunk);
     for (size_t i = 0; i < stripes.size(); ++i) {
       const int64_t end = i + 1 < stripes.size() ? stripes[i + 1].begin : batch->rows;
       deal_out_rows(chunk, batch->begin + stripes[i].begin, end - stripes[i].begin, batch, stripes[i].number);
@@ -312,7 +313,7 @@ class MorselQueue {
 
   void deal_out_rows(int64_t chunk, int64_t begin, int64_t rows, std::shared_ptr<const columnar::BatchView> batch,
                      uint64_t stripe) {
-    Morsel morsel{chunk, begin, static_cast<int32_t>(rows), std::move(batch)};
+    op::Morsel morsel{chunk, begin, static_cast<int32_t>(rows), std::move(batch)};
     morsel.number = dealt_morsels_++;
     morsel.lane = static_cast<size_t>(stripe % lanes_);
     ++dealt_[chunk].morsels;
@@ -395,10 +396,10 @@ class MorselQueue {
     return false;
   }
 
-  const ChunkSource& source_;
+  const op::ChunkSource& source_;
   int64_t chunks_ = 0;  // of a fed source: so far
   const int64_t morsel_rows_;
-  const std::vector<ColumnKeys> wanted_;
+  const std::vector<op::ColumnKeys> wanted_;
   const MorselAffinity affinity_;
   const size_t lanes_;
   std::mutex mutex_;

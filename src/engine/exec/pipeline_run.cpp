@@ -25,9 +25,10 @@ constexpr int64_t kLeastPrepared = 1 << 20;
 
 }  // namespace
 
-PipelineRun::PipelineRun(const plan::Program& program, uint32_t index, Assembly assembly, const ChunkSource& source,
-                         const Options& options, const std::vector<Device*>& devices, JoinBuild* build,
-                         bool nothing_matches, std::vector<ColumnKeys> wanted, bool in_order)
+PipelineRun::PipelineRun(const plan::Program& program, uint32_t index, op::Assembly assembly,
+                         const op::ChunkSource& source, const Options& options,
+                         const std::vector<device::Device*>& devices, op::JoinBuild* build, bool nothing_matches,
+                         std::vector<op::ColumnKeys> wanted, bool in_order)
     : program_(program),
       index_(index),
       assembly_(std::move(assembly)),
@@ -42,9 +43,9 @@ PipelineRun::PipelineRun(const plan::Program& program, uint32_t index, Assembly 
       queue_(source, morsel_rows_, std::move(wanted), affinity(program, index, options, devices.size()), lanes_),
       exhausted_(nothing_matches),
       groups_(program, index, assembly_, options.memory_budget, lanes_,
-              [this](std::shared_ptr<const ResultBatch> batch) { push(std::move(batch)); }),
+              [this](std::shared_ptr<const op::ResultBatch> batch) { push(std::move(batch)); }),
       lane_workers_(lanes_) {
-  for (Device* device : devices) devices_.push_back(std::make_unique<OpenedDevice>(device));
+  for (device::Device* device : devices) devices_.push_back(std::make_unique<OpenedDevice>(device));
   // What is left is for the parts in which full tables meet.
   group_budget_ =
       options.memory_budget / 4 / std::max<int64_t>(1, lanes_ > 0 ? static_cast<int64_t>(lanes_) : options.threads);
@@ -127,8 +128,8 @@ Status PipelineRun::error() {
   return error_;
 }
 
-std::shared_ptr<const ResultBatch> PipelineRun::pop_result() {
-  std::shared_ptr<const ResultBatch> batch;
+std::shared_ptr<const op::ResultBatch> PipelineRun::pop_result() {
+  std::shared_ptr<const op::ResultBatch> batch;
   {
     std::lock_guard lock(mutex_);
     if (results_.empty()) return nullptr;
@@ -139,11 +140,11 @@ std::shared_ptr<const ResultBatch> PipelineRun::pop_result() {
   return batch;
 }
 
-std::vector<DeclinedRow> PipelineRun::take_declined_rows() {
+std::vector<op::DeclinedRow> PipelineRun::take_declined_rows() {
   std::lock_guard lock(mutex_);
   // Their states are combined with those of groups in the order in which they are decided.
   if (lanes_ > 0)
-    std::stable_sort(declined_.begin(), declined_.end(), [](const DeclinedRow& a, const DeclinedRow& b) {
+    std::stable_sort(declined_.begin(), declined_.end(), [](const op::DeclinedRow& a, const op::DeclinedRow& b) {
       return std::tie(a.chunk, a.row, a.inner_rows) < std::tie(b.chunk, b.row, b.inner_rows);
     });
   return std::exchange(declined_, {});
@@ -153,9 +154,9 @@ Result<bool> PipelineRun::finish_groups() {
   threads_done();
   STROM_TRY(finish_workers());
   if (program_.pipelines[index_].sink != plan::SinkKind::kAggregate) return true;
-  std::vector<HostGroupTable*> groups;
+  std::vector<op::HostGroupTable*> groups;
   if (lanes_ > 0) {
-    for (Worker* worker : lane_workers_)
+    for (op::Worker* worker : lane_workers_)
       if (worker != nullptr) groups.push_back(worker->groups());
   } else {
     for (const auto& worker : all_workers_) groups.push_back(worker->groups());
@@ -182,15 +183,15 @@ void PipelineRun::take_time() {
 
 // ---- WorkerSink ----
 
-void PipelineRun::take_output(OutputBatch batch) {
+void PipelineRun::take_output(op::OutputBatch batch) {
   if (build_ != nullptr) {
     std::lock_guard lock(mutex_);
     build_->append(batch.columns, batch.has_flags, batch.rows, batch.texts, assembly_.copied_outputs);
     if (measures_ && build_->sizes() == nullptr && build_->memory() > options_.join_memory_budget) build_->measure();
     return;
   }
-  auto memory = std::make_shared<OutputBatch>(std::move(batch));
-  auto result = std::make_shared<ResultBatch>();
+  auto memory = std::make_shared<op::OutputBatch>(std::move(batch));
+  auto result = std::make_shared<op::ResultBatch>();
   result->rows = memory->rows;
   result->memory_bytes = memory->memory_bytes;
   const plan::Pipeline& pipeline = program_.pipelines[index_];
@@ -206,11 +207,12 @@ void PipelineRun::take_output(OutputBatch batch) {
   push(std::move(result));
 }
 
-std::unique_ptr<HostGroupTable> PipelineRun::take_groups(std::unique_ptr<HostGroupTable> groups, const Morsel& morsel) {
+std::unique_ptr<op::HostGroupTable> PipelineRun::take_groups(std::unique_ptr<op::HostGroupTable> groups,
+                                                             const op::Morsel& morsel) {
   return groups_.take(std::move(groups), morsel.number);
 }
 
-void PipelineRun::take_declined(std::vector<DeclinedRow> rows) {
+void PipelineRun::take_declined(std::vector<op::DeclinedRow> rows) {
   std::lock_guard lock(mutex_);
   declined_count_ += static_cast<int64_t>(rows.size());
   std::move(rows.begin(), rows.end(), std::back_inserter(declined_));
@@ -218,10 +220,10 @@ void PipelineRun::take_declined(std::vector<DeclinedRow> rows) {
 
 // ---- statistics ----
 
-std::vector<StageStats> PipelineRun::stages() const {
-  std::vector<StageStats> stages;
+std::vector<op::StageStats> PipelineRun::stages() const {
+  std::vector<op::StageStats> stages;
   for (size_t i = 0; i < assembly_.segments.size(); ++i) {
-    StageStats stage{assembly_.segment_names[i], 0, 0};
+    op::StageStats stage{assembly_.segment_names[i], 0, 0};
     for (const auto& worker : all_workers_) {
       stage.rows_in += static_cast<int64_t>(worker->rows_in()[i]);
       stage.rows_out += static_cast<int64_t>(worker->rows_out()[i]);
@@ -231,9 +233,9 @@ std::vector<StageStats> PipelineRun::stages() const {
   return stages;
 }
 
-void PipelineRun::add_stages_to(std::vector<StageStats>* sum) const {
+void PipelineRun::add_stages_to(std::vector<op::StageStats>* sum) const {
   std::vector<bool> taken(sum->size(), false);
-  for (const StageStats& stage : stages()) {
+  for (const op::StageStats& stage : stages()) {
     size_t place = 0;
     while (place < taken.size() && (taken[place] || (*sum)[place].name != stage.name)) ++place;
     if (place == taken.size()) {
@@ -252,8 +254,8 @@ std::vector<int64_t> PipelineRun::machine_rows() const {
   return rows;
 }
 
-DeviceBytes PipelineRun::device_bytes() const {
-  DeviceBytes bytes;
+op::DeviceBytes PipelineRun::device_bytes() const {
+  op::DeviceBytes bytes;
   for (const auto& worker : all_workers_) bytes += worker->device_bytes();
   return bytes;
 }
@@ -285,7 +287,7 @@ MorselAffinity PipelineRun::affinity(const plan::Program& program, uint32_t inde
   return {std::move(numbers), is_last ? options.near_machines : std::vector<std::vector<uint32_t>>()};
 }
 
-size_t PipelineRun::lanes(const Assembly& assembly, const Options& options, bool in_order) {
+size_t PipelineRun::lanes(const op::Assembly& assembly, const Options& options, bool in_order) {
   bool is_rounded = false, is_coarse = false;
   for (const block::AggregateCode& aggregate : assembly.aggregates) {
     using block::AccKind;
@@ -298,10 +300,10 @@ size_t PipelineRun::lanes(const Assembly& assembly, const Options& options, bool
   return is_coarse || in_order ? 1 : static_cast<size_t>(std::max(options.threads, options.lanes));
 }
 
-Status PipelineRun::open_device(OpenedDevice* device, const Worker::KeepGoing& keep_going) {
+Status PipelineRun::open_device(OpenedDevice* device, const op::Worker::KeepGoing& keep_going) {
   const std::lock_guard lock(device->mutex);
   if (device->is_opened) return {};
-  auto opened = DevicePipeline::open(device->target, program_, assembly_, prepared_, keep_going);
+  auto opened = device::DevicePipeline::open(device->target, program_, assembly_, prepared_, keep_going);
   device->is_opened = true;
   if (opened.is_ok()) device->pipeline = std::move(opened).value();
   if (device->pipeline && options_.device_reads_files) device->pipeline->read_files();
@@ -312,7 +314,7 @@ Status PipelineRun::unless_over_budget(const Status& status) {
   return status.code() == ErrorCode::kOverBudget ? Status::ok() : status;
 }
 
-void PipelineRun::add_worker(WorkerSlot* slot, std::unique_ptr<Worker> worker) {
+void PipelineRun::add_worker(WorkerSlot* slot, std::unique_ptr<op::Worker> worker) {
   slot->workers.push_back(worker.get());
   std::lock_guard lock(mutex_);
   all_workers_.push_back(std::move(worker));
@@ -323,12 +325,13 @@ void PipelineRun::add_cpu_worker(WorkerSlot* slot) {
                                                group_budget_, this));
 }
 
-Status PipelineRun::fill_slot(WorkerSlot* slot, size_t number, const Worker::KeepGoing& keep_going) {
+Status PipelineRun::fill_slot(WorkerSlot* slot, size_t number, const op::Worker::KeepGoing& keep_going) {
   slot->share = devices_.empty() ? 0 : number % devices_.size();
   OpenedDevice* device = devices_.empty() || exhausted_ ? nullptr : devices_[slot->share].get();
   if (device != nullptr) STROM_TRY(open_device(device, keep_going));
   if (device != nullptr && device->pipeline) {
-    auto worker = DeviceWorker::create(program_, index_, assembly_, *device->pipeline, group_budget_, this, keep_going);
+    auto worker =
+        device::DeviceWorker::create(program_, index_, assembly_, *device->pipeline, group_budget_, this, keep_going);
     if (worker.is_ok()) slot->device = device;
     if (worker.is_ok()) add_worker(slot, std::move(worker).value());
     if (worker.is_ok() || worker.status().code() != ErrorCode::kOverBudget) return worker.status();
@@ -337,9 +340,9 @@ Status PipelineRun::fill_slot(WorkerSlot* slot, size_t number, const Worker::Kee
   return {};
 }
 
-void PipelineRun::take_lane(WorkerSlot* slot, const Morsel& morsel) {
+void PipelineRun::take_lane(WorkerSlot* slot, const op::Morsel& morsel) {
   if (lanes_ == 0) return;
-  Worker*& worker = lane_workers_[morsel.lane];
+  op::Worker*& worker = lane_workers_[morsel.lane];
   slot->workers.clear();
   if (worker == nullptr) {
     add_cpu_worker(slot);
@@ -349,7 +352,8 @@ void PipelineRun::take_lane(WorkerSlot* slot, const Morsel& morsel) {
   }
 }
 
-Status PipelineRun::run_morsel(WorkerSlot& slot, Morsel* morsel, const Worker::KeepGoing& keep_going, int32_t* column) {
+Status PipelineRun::run_morsel(WorkerSlot& slot, op::Morsel* morsel, const op::Worker::KeepGoing& keep_going,
+                               int32_t* column) {
   if (morsel->batch->pages != nullptr && slot.device == nullptr) {
     morsel->batch->pages->give_back_all();
     return {};
@@ -446,11 +450,11 @@ bool PipelineRun::room_in_queue() {
 
 int64_t PipelineRun::declined_rows(const WorkerSlot& slot) {
   int64_t rows = 0;
-  for (const Worker* worker : slot.workers) rows += worker->declined_rows();
+  for (const op::Worker* worker : slot.workers) rows += worker->declined_rows();
   return rows;
 }
 
-Result<bool> PipelineRun::next_morsel(const WorkerSlot& slot, Morsel* morsel, bool waits) {
+Result<bool> PipelineRun::next_morsel(const WorkerSlot& slot, op::Morsel* morsel, bool waits) {
   const base::NoReadAhead guard(slot.device != nullptr && slot.device->pipeline->files() != nullptr);
   Result<bool> taken = queue_.next(morsel, waits, slot.share);
   const bool may_be_read = !devices_.empty() && options_.device_reads_files;
@@ -458,16 +462,16 @@ Result<bool> PipelineRun::next_morsel(const WorkerSlot& slot, Morsel* morsel, bo
   return taken;
 }
 
-void PipelineRun::read_ahead_for_cpu(const Morsel& morsel) const {
+void PipelineRun::read_ahead_for_cpu(const op::Morsel& morsel) const {
   std::vector<uint32_t> all(morsel.batch->columns.size());
   std::iota(all.begin(), all.end(), 0);
-  read_ahead(
+  device::read_ahead(
       {morsel.batch.get(), &program_.sources[program_.pipelines[index_].source], &all, morsel.begin, morsel.rows});
 }
 
-Result<bool> PipelineRun::take_and_run(WorkerSlot& slot, bool waits, const Worker::KeepGoing& keep_going) {
+Result<bool> PipelineRun::take_and_run(WorkerSlot& slot, bool waits, const op::Worker::KeepGoing& keep_going) {
   if (exhausted_ || stopping_.load()) return false;
-  Morsel morsel;
+  op::Morsel morsel;
   Result<bool> taken = next_morsel(slot, &morsel, waits);
   if (!taken.is_ok()) {
     fail(taken.status());
@@ -524,7 +528,7 @@ void PipelineRun::fail_for_memory() noexcept {
   changed_.notify_all();
 }
 
-void PipelineRun::push(std::shared_ptr<const ResultBatch> batch) {
+void PipelineRun::push(std::shared_ptr<const op::ResultBatch> batch) {
   {
     std::lock_guard lock(mutex_);
     results_.push_back(std::move(batch));

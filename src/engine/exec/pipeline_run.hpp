@@ -22,12 +22,12 @@
 namespace strom::engine::exec {
 
 /// The workers of one pipeline while it runs.
-class PipelineRun final : public WorkerSink {
+class PipelineRun final : public op::WorkerSink {
  public:
   /// `devices`: where tiles run; none: on the CPU. `in_order`: groups see the rows in the source's order.
-  PipelineRun(const plan::Program& program, uint32_t index, Assembly assembly, const ChunkSource& source,
-              const Options& options, const std::vector<Device*>& devices, JoinBuild* build, bool nothing_matches,
-              std::vector<ColumnKeys> wanted, bool in_order);
+  PipelineRun(const plan::Program& program, uint32_t index, op::Assembly assembly, const op::ChunkSource& source,
+              const Options& options, const std::vector<device::Device*>& devices, op::JoinBuild* build,
+              bool nothing_matches, std::vector<op::ColumnKeys> wanted, bool in_order);
   ~PipelineRun() override { stop(); }
 
   /// All of it, by the caller and the threads.
@@ -42,8 +42,8 @@ class PipelineRun final : public WorkerSink {
   bool wait_a_moment();
   void stop();
   Status error();
-  std::shared_ptr<const ResultBatch> pop_result();
-  std::vector<DeclinedRow> take_declined_rows();
+  std::shared_ptr<const op::ResultBatch> pop_result();
+  std::vector<op::DeclinedRow> take_declined_rows();
 
   /// After all morsels. False, and there is no group: equal values met that are not the same, so that which stays is a
   /// matter of order; the rows have to be read again by a run `in_order`.
@@ -55,15 +55,16 @@ class PipelineRun final : public WorkerSink {
 
   // ---- WorkerSink ----
 
-  void take_output(OutputBatch batch) override;
-  std::unique_ptr<HostGroupTable> take_groups(std::unique_ptr<HostGroupTable> groups, const Morsel& morsel) override;
-  void take_declined(std::vector<DeclinedRow> rows) override;
+  void take_output(op::OutputBatch batch) override;
+  std::unique_ptr<op::HostGroupTable> take_groups(std::unique_ptr<op::HostGroupTable> groups,
+                                                  const op::Morsel& morsel) override;
+  void take_declined(std::vector<op::DeclinedRow> rows) override;
 
   // ---- statistics ----
 
-  std::vector<StageStats> stages() const;
+  std::vector<op::StageStats> stages() const;
   /// Adds them to those of an earlier run of the same pipeline, whose stages may be others.
-  void add_stages_to(std::vector<StageStats>* sum) const;
+  void add_stages_to(std::vector<op::StageStats>* sum) const;
   double milliseconds() const { return finished_ms_; }
   /// Until now, where the caller goes on with what the run has left.
   void take_time();
@@ -79,7 +80,7 @@ class PipelineRun final : public WorkerSink {
   int64_t partial_flushes() const { return groups_.flushes(); }
   /// Rows of morsels that ran on each of the devices.
   std::vector<int64_t> machine_rows() const;
-  DeviceBytes device_bytes() const;
+  op::DeviceBytes device_bytes() const;
   int64_t device_file_bytes() const;
   int thread_count() const { return lanes_ > 0 ? thread_count_ : static_cast<int>(all_workers_.size()); }
   int64_t memory() const;
@@ -87,17 +88,17 @@ class PipelineRun final : public WorkerSink {
  private:
   /// One of the devices, with what its workers share once there is one.
   struct OpenedDevice {
-    explicit OpenedDevice(Device* its_device) : target(its_device) {}
-    Device* const target;
+    explicit OpenedDevice(device::Device* its_device) : target(its_device) {}
+    device::Device* const target;
     std::mutex mutex;  // while it is being opened
     bool is_opened = false;
-    std::unique_ptr<DevicePipeline> pipeline;  // nullptr: there was no memory for it
+    std::unique_ptr<device::DevicePipeline> pipeline;  // nullptr: there was no memory for it
     std::atomic<int64_t> rows{0};
   };
 
   /// The workers of one thread: that of a device, and one of the CPU for what the device has no memory for.
   struct WorkerSlot {
-    std::vector<Worker*> workers;
+    std::vector<op::Worker*> workers;
     OpenedDevice* device = nullptr;  // of the first one; nullptr: the CPU
     size_t share = 0;                // of the queue
   };
@@ -107,24 +108,24 @@ class PipelineRun final : public WorkerSink {
   /// time: sums of floats are rounded, and of values that are equal without being the same the last one is the minimum
   /// and maximum. 0: it does not matter which worker gets a row. 1: PostgreSQL's sum of float4, each step of which is
   /// rounded to float4, may be anywhere after some million rows.
-  static size_t lanes(const Assembly& assembly, const Options& options, bool in_order);
+  static size_t lanes(const op::Assembly& assembly, const Options& options, bool in_order);
 
   /// Takes to a device what workers share.
-  Status open_device(OpenedDevice* device, const Worker::KeepGoing& keep_going);
+  Status open_device(OpenedDevice* device, const op::Worker::KeepGoing& keep_going);
 
   /// Without memory on the device the CPU does the work.
   static Status unless_over_budget(const Status& status);
-  void add_worker(WorkerSlot* slot, std::unique_ptr<Worker> worker);
+  void add_worker(WorkerSlot* slot, std::unique_ptr<op::Worker> worker);
   void add_cpu_worker(WorkerSlot* slot);
 
   /// `number`: of the thread; threads take the devices in turns.
-  Status fill_slot(WorkerSlot* slot, size_t number, const Worker::KeepGoing& keep_going);
+  Status fill_slot(WorkerSlot* slot, size_t number, const op::Worker::KeepGoing& keep_going);
 
   /// The worker of the morsel's lane, which no other thread has now.
-  void take_lane(WorkerSlot* slot, const Morsel& morsel);
+  void take_lane(WorkerSlot* slot, const op::Morsel& morsel);
 
   /// On the slot's first worker, and on the CPU where that has no memory.
-  Status run_morsel(WorkerSlot& slot, Morsel* morsel, const Worker::KeepGoing& keep_going, int32_t* column);
+  Status run_morsel(WorkerSlot& slot, op::Morsel* morsel, const op::Worker::KeepGoing& keep_going, int32_t* column);
 
   /// Keeps chunks ready for the other threads and one for this.
   void feed(const InterruptCheck& interrupt);
@@ -137,11 +138,11 @@ class PipelineRun final : public WorkerSink {
   static int64_t declined_rows(const WorkerSlot& slot);
 
   /// What a device may read by itself is not read ahead.
-  Result<bool> next_morsel(const WorkerSlot& slot, Morsel* morsel, bool waits);
+  Result<bool> next_morsel(const WorkerSlot& slot, op::Morsel* morsel, bool waits);
 
   /// Somebody else may have loaded its chunk for the device.
-  void read_ahead_for_cpu(const Morsel& morsel) const;
-  Result<bool> take_and_run(WorkerSlot& slot, bool waits, const Worker::KeepGoing& keep_going);
+  void read_ahead_for_cpu(const op::Morsel& morsel) const;
+  Result<bool> take_and_run(WorkerSlot& slot, bool waits, const op::Worker::KeepGoing& keep_going);
 
   /// To the calling thread, which may have waited for it.
   void tell_news();
@@ -149,17 +150,17 @@ class PipelineRun final : public WorkerSink {
 
   /// Without a message, which would need memory.
   void fail_for_memory() noexcept;
-  void push(std::shared_ptr<const ResultBatch> batch);
+  void push(std::shared_ptr<const op::ResultBatch> batch);
   bool has_output();
 
   const plan::Program& program_;
   const uint32_t index_;
-  const Assembly assembly_;
-  const PreparedConstants prepared_;
-  const ChunkSource& source_;
+  const op::Assembly assembly_;
+  const op::PreparedConstants prepared_;
+  const op::ChunkSource& source_;
   const Options options_;
-  JoinBuild* const build_;
-  ChunkFeeder* const feeder_;
+  op::JoinBuild* const build_;
+  op::ChunkFeeder* const feeder_;
   int64_t feed_limit_ = 0;  // not asked yet
   bool all_fed_ = false;
   const block::RunMorsel run_;
@@ -169,15 +170,15 @@ class PipelineRun final : public WorkerSink {
   const bool exhausted_;  // an inner side is empty: no row can match
   bool measures_ = false;
   int64_t group_budget_ = 0;
-  GroupMerger groups_;
-  std::vector<Worker*> lane_workers_;  // of each lane, nullptr before its first morsel
+  op::GroupMerger groups_;
+  std::vector<op::Worker*> lane_workers_;  // of each lane, nullptr before its first morsel
   bool started_ = false;
   int thread_count_ = 1;
   std::chrono::steady_clock::time_point start_;
   double finished_ms_ = 0;
   std::vector<std::unique_ptr<OpenedDevice>> devices_;  // outlive their workers
   WorkerSlot main_slot_;
-  std::vector<std::unique_ptr<Worker>> all_workers_;
+  std::vector<std::unique_ptr<op::Worker>> all_workers_;
   std::vector<std::thread> threads_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -186,8 +187,8 @@ class PipelineRun final : public WorkerSink {
   Status error_;
   bool out_of_memory_ = false;  // in a thread
   bool has_news_ = false;       // since the calling thread has waited
-  std::deque<std::shared_ptr<const ResultBatch>> results_;
-  std::vector<DeclinedRow> declined_;
+  std::deque<std::shared_ptr<const op::ResultBatch>> results_;
+  std::vector<op::DeclinedRow> declined_;
   std::atomic<int64_t> declined_count_{0};
 };
 

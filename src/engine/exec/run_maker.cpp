@@ -20,27 +20,28 @@ bool sums_in_order(const plan::Pipeline& pipeline) {
 
 }  // namespace
 
-Result<std::unique_ptr<PipelineRun>> RunMaker::make(uint32_t index, JoinBuild* build, bool in_order) const {
-  const ChunkSource& source = *sources_[program_.pipelines[index].source];
-  if (ChunkFeeder* feeder = source.feeder()) feeder->rewind();
+Result<std::unique_ptr<PipelineRun>> RunMaker::make(uint32_t index, op::JoinBuild* build, bool in_order) const {
+  const op::ChunkSource& source = *sources_[program_.pipelines[index].source];
+  if (op::ChunkFeeder* feeder = source.feeder()) feeder->rewind();
   return make(program_, index, build, source, Kind::kResults, in_order);
 }
 
 Result<std::unique_ptr<PipelineRun>> RunMaker::make_over_build_rows(const plan::Program& program,
-                                                                    const ChunkSource& rows, bool in_order) const {
+                                                                    const op::ChunkSource& rows, bool in_order) const {
   return make(program, main_pipeline(), nullptr, rows, Kind::kBuildRows, in_order);
 }
 
 Result<std::unique_ptr<PipelineRun>> RunMaker::make_for_first_row(const plan::Program& program) const {
-  const ChunkSource& source = *sources_[program_.pipelines.back().source];
-  if (ChunkFeeder* feeder = source.feeder()) feeder->rewind();
+  const op::ChunkSource& source = *sources_[program_.pipelines.back().source];
+  if (op::ChunkFeeder* feeder = source.feeder()) feeder->rewind();
   return make(program, main_pipeline(), nullptr, source, Kind::kFirstRow, false);
 }
 
-Result<std::unique_ptr<PipelineRun>> RunMaker::make(const plan::Program& program, uint32_t index, JoinBuild* build,
-                                                    const ChunkSource& source, Kind kind_of_run, bool in_order) const {
+Result<std::unique_ptr<PipelineRun>> RunMaker::make(const plan::Program& program, uint32_t index, op::JoinBuild* build,
+                                                    const op::ChunkSource& source, Kind kind_of_run,
+                                                    bool in_order) const {
   const plan::Pipeline& pipeline = program.pipelines[index];
-  std::vector<JoinInfo> joins;
+  std::vector<op::JoinInfo> joins;
   bool nothing_matches = index == main_pipeline() && kind_of_run == Kind::kResults && !needed_.is_outer_needed();
   for (uint32_t join : pipeline.joins) {
     joins.push_back({join, &sides_.table(join), sides_.match_fraction(join)});
@@ -50,29 +51,30 @@ Result<std::unique_ptr<PipelineRun>> RunMaker::make(const plan::Program& program
     const bool is_empty = sides_.table(join).rows() == 0 || plan::matches_nothing(program, program.joins[join]);
     nothing_matches = nothing_matches || (needs_match && is_empty);
   }
-  const Partition partition = build != nullptr ? build->partition() : Partition{};
+  const op::Partition partition = build != nullptr ? build->partition() : op::Partition{};
   const bool on_cpu = sums_in_order(pipeline) || kind_of_run == Kind::kFirstRow;
-  const std::vector<Device*> devices = on_cpu ? std::vector<Device*>() : devices_for(source);
-  const SourceTraits traits{options_.single_byte_encoding, source.stable_text(), source.converts_late(),
-                            !devices.empty()};
-  STROM_ASSIGN(Assembly assembly, assemble(program, index, joins, partition, traits, kind_of_run == Kind::kBuildRows));
+  const std::vector<device::Device*> devices = on_cpu ? std::vector<device::Device*>() : devices_for(source);
+  const op::SourceTraits traits{options_.single_byte_encoding, source.stable_text(), source.converts_late(),
+                                !devices.empty()};
+  STROM_ASSIGN(op::Assembly assembly,
+               assemble(program, index, joins, partition, traits, kind_of_run == Kind::kBuildRows));
   Options options = options_;
   if (kind_of_run == Kind::kFirstRow) options.morsel_rows = std::min(options.morsel_rows, kFirstMorselRows);
   return std::make_unique<PipelineRun>(program, index, std::move(assembly), source, options, devices, build,
                                        nothing_matches, wanted_keys(program, index, source), in_order);
 }
 
-std::vector<Device*> RunMaker::devices_for(const ChunkSource& source) const {
+std::vector<device::Device*> RunMaker::devices_for(const op::ChunkSource& source) const {
   if (options_.machine == nullptr || source.total_rows() < options_.device_rows) return {};
-  std::vector<Device*> devices = options_.more_machines;
+  std::vector<device::Device*> devices = options_.more_machines;
   devices.insert(devices.begin(), options_.machine);
   return devices;
 }
 
 // What the joins of the last pipeline ask of columns that the source has statistics of.
-std::vector<ColumnKeys> RunMaker::wanted_keys(const plan::Program& program, uint32_t index,
-                                              const ChunkSource& source) const {
-  std::vector<ColumnKeys> wanted;
+std::vector<op::ColumnKeys> RunMaker::wanted_keys(const plan::Program& program, uint32_t index,
+                                                  const op::ChunkSource& source) const {
+  std::vector<op::ColumnKeys> wanted;
   if (index != main_pipeline() || &program != &program_ || source.feeder() != nullptr) return wanted;
   // Errors count for rows without a match, too.
   for (const plan::NodeId qual : program.pipelines[index].quals)

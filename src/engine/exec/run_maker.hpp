@@ -15,33 +15,34 @@ namespace strom::engine::exec {
 class RunMaker {
  public:
   /// All of it outlives this object.
-  RunMaker(const plan::Program& program, const std::vector<const ChunkSource*>& sources, const Options& options,
+  RunMaker(const plan::Program& program, const std::vector<const op::ChunkSource*>& sources, const Options& options,
            const InnerSides& sides, const NeededSides& needed)
       : program_(program), sources_(sources), options_(options), sides_(sides), needed_(needed) {}
 
   /// Of pipeline `index`. `build`: the table that it fills, of a build pipeline. `in_order`: groups see the rows in the
   /// source's order.
-  Result<std::unique_ptr<PipelineRun>> make(uint32_t index, JoinBuild* build, bool in_order = false) const;
+  Result<std::unique_ptr<PipelineRun>> make(uint32_t index, op::JoinBuild* build, bool in_order = false) const;
   /// Of the last pipeline of another form of the program, over the build rows of its first join.
-  Result<std::unique_ptr<PipelineRun>> make_over_build_rows(const plan::Program& program, const ChunkSource& rows,
+  Result<std::unique_ptr<PipelineRun>> make_over_build_rows(const plan::Program& program, const op::ChunkSource& rows,
                                                             bool in_order) const;
   /// Likewise, as far as the first row.
   Result<std::unique_ptr<PipelineRun>> make_for_first_row(const plan::Program& program) const;
 
   /// Those that run tiles over the source; none: the CPU does.
-  std::vector<Device*> devices_for(const ChunkSource& source) const;
+  std::vector<device::Device*> devices_for(const op::ChunkSource& source) const;
 
  private:
   /// What a run of the last pipeline is for.
   enum class Kind : uint8_t { kResults, kBuildRows, kFirstRow };
 
   uint32_t main_pipeline() const { return static_cast<uint32_t>(program_.pipelines.size() - 1); }
-  Result<std::unique_ptr<PipelineRun>> make(const plan::Program& program, uint32_t index, JoinBuild* build,
-                                            const ChunkSource& source, Kind kind, bool in_order) const;
-  std::vector<ColumnKeys> wanted_keys(const plan::Program& program, uint32_t index, const ChunkSource& source) const;
+  Result<std::unique_ptr<PipelineRun>> make(const plan::Program& program, uint32_t index, op::JoinBuild* build,
+                                            const op::ChunkSource& source, Kind kind, bool in_order) const;
+  std::vector<op::ColumnKeys> wanted_keys(const plan::Program& program, uint32_t index,
+                                          const op::ChunkSource& source) const;
 
   const plan::Program& program_;
-  const std::vector<const ChunkSource*>& sources_;
+  const std::vector<const op::ChunkSource*>& sources_;
   const Options& options_;
   const InnerSides& sides_;
   const NeededSides& needed_;

@@ -7,14 +7,14 @@ Status RunSequence::begin() {
   return Status::ok();
 }
 
-Result<std::shared_ptr<const ResultBatch>> RunSequence::next(const InterruptCheck& interrupt) {
+Result<std::shared_ptr<const op::ResultBatch>> RunSequence::next(const InterruptCheck& interrupt) {
   for (;;) {
     interrupt();
     STROM_TRY(run_->error());
     if (auto batch = run_->pop_result()) return with_texts(std::move(batch));
     if (finished_) {
       STROM_ASSIGN(const bool more, next_run(interrupt));
-      if (!more) return std::shared_ptr<const ResultBatch>();
+      if (!more) return std::shared_ptr<const op::ResultBatch>();
     }
     STROM_ASSIGN(const bool worked, run_->step(interrupt));
     if (worked) continue;
@@ -28,10 +28,10 @@ Result<std::shared_ptr<const ResultBatch>> RunSequence::next(const InterruptChec
   }
 }
 
-std::vector<DeclinedRow> RunSequence::take_declined() {
-  std::vector<DeclinedRow> rows = run_ ? run_->take_declined_rows() : std::vector<DeclinedRow>();
+std::vector<op::DeclinedRow> RunSequence::take_declined() {
+  std::vector<op::DeclinedRow> rows = run_ ? run_->take_declined_rows() : std::vector<op::DeclinedRow>();
   if (is_over_outer_side()) return rows;
-  for (DeclinedRow& row : rows) {
+  for (op::DeclinedRow& row : rows) {
     row.build_join = static_cast<int32_t>(build_rows_at_);
     row.inner_rows.insert(row.inner_rows.begin(), build_rows_at_, -1);
   }
@@ -49,10 +49,10 @@ void RunSequence::stop() {
 }
 
 // Views of a result may point to texts of tables that the next pass drops.
-std::shared_ptr<const ResultBatch> RunSequence::with_texts(std::shared_ptr<const ResultBatch> batch) const {
+std::shared_ptr<const op::ResultBatch> RunSequence::with_texts(std::shared_ptr<const op::ResultBatch> batch) const {
   struct Held {
-    std::shared_ptr<const ResultBatch> batch;
-    TextStore texts;
+    std::shared_ptr<const op::ResultBatch> batch;
+    op::TextStore texts;
   };
   auto held = std::make_shared<Held>();
   sides_.share_texts(&held->texts);
@@ -103,13 +103,13 @@ size_t RunSequence::next_build_rows() const {
 }
 
 Status RunSequence::start_build_rows(size_t place) {
-  JoinBuild& build = sides_.table(main_joins()[place]);
+  op::JoinBuild& build = sides_.table(main_joins()[place]);
   const plan::Join& join = program_.joins[main_joins()[place]];
   if (plan::ends_probing(join.kind) && join.quals.empty()) build.mark_same_keys();
   build_rows_at_ = place;
   build_rows_begin_ = place + 1;
-  build_rows_program_ = std::make_unique<plan::Program>(build_rows_program(program_, place));
-  build_rows_ = std::make_unique<BuildRows>(build.rows());
+  build_rows_program_ = std::make_unique<plan::Program>(op::build_rows_program(program_, place));
+  build_rows_ = std::make_unique<op::BuildRows>(build.rows());
   STROM_ASSIGN(run_, runs_.make_over_build_rows(*build_rows_program_, *build_rows_, false));
   return Status::ok();
 }

@@ -19,7 +19,7 @@ class SequenceListener {
  public:
   virtual ~SequenceListener() = default;
   /// The declined rows of a run that something follows.
-  virtual Status take_pass_end(const std::vector<DeclinedRow>& rows) = 0;
+  virtual Status take_pass_end(const std::vector<op::DeclinedRow>& rows) = 0;
   virtual Status make_table_again(uint32_t pipeline, const InterruptCheck& interrupt) = 0;
   virtual void end_run(const PipelineRun& run, bool over_outer_side) = 0;
 };
@@ -35,8 +35,8 @@ class RunSequence {
   Status begin();
 
   /// Next result batch, or nullptr when there is none left.
-  Result<std::shared_ptr<const ResultBatch>> next(const InterruptCheck& interrupt);
-  std::vector<DeclinedRow> take_declined();
+  Result<std::shared_ptr<const op::ResultBatch>> next(const InterruptCheck& interrupt);
+  std::vector<op::DeclinedRow> take_declined();
   /// All groups are there, each in one batch, and no row was declined.
   bool has_all_groups() const;
   void stop();
@@ -55,14 +55,14 @@ class RunSequence {
   size_t next_build_rows() const;
   Status start_build_rows(size_t place);
   Status run_in_order();
-  std::shared_ptr<const ResultBatch> with_texts(std::shared_ptr<const ResultBatch> batch) const;
+  std::shared_ptr<const op::ResultBatch> with_texts(std::shared_ptr<const op::ResultBatch> batch) const;
 
   const plan::Program& program_;
   InnerSides& sides_;
   const RunMaker& runs_;
   SequenceListener& listener_;
   std::unique_ptr<plan::Program> build_rows_program_;  // run_'s, while it runs over build rows
-  std::unique_ptr<BuildRows> build_rows_;
+  std::unique_ptr<op::BuildRows> build_rows_;
   size_t build_rows_at_ = 0;     // place of the join that they are of
   size_t build_rows_begin_ = 0;  // first place whose build rows are still to come in this pass
   int64_t passes_ = 0;           // that have ended

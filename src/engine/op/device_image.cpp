@@ -1,6 +1,6 @@
 #include "engine/op/device_image.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using registry::StrView;
 
@@ -34,4 +34,4 @@ void DeviceImage::write(char* to, const char* device) const {
   }
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -9,7 +9,7 @@
 
 #include "registry/types.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// Of whatever is put into a device's memory.
 inline constexpr size_t kDeviceAlign = 64;
@@ -76,4 +76,4 @@ class DeviceImage {
   std::vector<size_t> pointers_;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

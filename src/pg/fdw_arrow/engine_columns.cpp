@@ -115,7 +115,7 @@ bool EngineColumns::next() {
 }
 
 const std::vector<codec::RegisterColumn>& EngineColumns::columns() {
-  const engine::exec::ResultBatch* batch = run_->columns();
+  const engine::op::ResultBatch* batch = run_->columns();
   TupleTableSlot* slot = source_->ss.ss_ScanTupleSlot;
   if (batch == nullptr) {  // a row that PostgreSQL has decided
     CustomScanState* source = source_;
@@ -139,7 +139,7 @@ const std::vector<codec::RegisterColumn>& EngineColumns::columns() {
       to.is_null = slot->tts_isnull[item.output];
     } else {
       const node::OutputSpec& output = run_->plan().outputs[static_cast<size_t>(item.output)];
-      const engine::exec::ResultColumn& from = batch->columns[static_cast<size_t>(output.index)];
+      const engine::op::ResultColumn& from = batch->columns[static_cast<size_t>(output.index)];
       to.type = output.type.type;
       to.scale = output.type.scale;
       to.length = output.length;

@@ -454,13 +454,13 @@ class Explainer {
 
   // Of columns for the GPU: what was copied to it, and what was there already.
   void device_bytes() {
-    const engine::exec::DeviceBytes& bytes = stats_.device_bytes;
+    const engine::op::DeviceBytes& bytes = stats_.device_bytes;
     explain::explain_counts(es_, "GPU Columns", "GPU Columns", "B", {{"Kept", bytes.kept}, {"Copied", bytes.copied}});
   }
 
   // Join tables that the GPU had from earlier queries, and those of this one.
   void device_joins() {
-    const engine::exec::DeviceJoins& joins = stats_.device_joins;
+    const engine::op::DeviceJoins& joins = stats_.device_joins;
     explain::explain_counts(es_, "GPU Join Tables", "GPU Join Tables", nullptr,
                             {{"Kept", joins.kept}, {"Built", joins.built}});
   }

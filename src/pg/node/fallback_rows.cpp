@@ -7,8 +7,8 @@
 
 namespace strom::pg::node {
 
-using engine::exec::DeclinedRow;
 using engine::exec::Execution;
+using engine::op::DeclinedRow;
 
 Recheck& FallbackRows::evaluator() {
   if (evaluator_ == nullptr) evaluator_ = std::make_unique<Recheck>(state_, plan_);

@@ -20,11 +20,11 @@ class FallbackRows {
       : state_(state), plan_(plan), sources_(sources) {}
 
   /// Decides rows of the pipeline that probes, which `execution` has left to PostgreSQL.
-  void decide(const std::vector<engine::exec::DeclinedRow>& rows, engine::exec::Execution& execution);
+  void decide(const std::vector<engine::op::DeclinedRow>& rows, engine::exec::Execution& execution);
   /// The same of those that it has left since it was asked last.
   void take_from(engine::exec::Execution& execution);
   /// Decides rows of a pipeline that builds a join table, and adds them to it.
-  void decide_build(uint32_t pipeline, const std::vector<engine::exec::DeclinedRow>& rows,
+  void decide_build(uint32_t pipeline, const std::vector<engine::op::DeclinedRow>& rows,
                     engine::exec::Execution& execution);
 
   /// The oldest resulting row becomes the current one; false when there is none.
@@ -44,7 +44,7 @@ class FallbackRows {
  private:
   void note(size_t count);
   Recheck& evaluator();
-  void decide_all(const std::vector<engine::exec::DeclinedRow>& rows, engine::exec::Execution& execution);
+  void decide_all(const std::vector<engine::op::DeclinedRow>& rows, engine::exec::Execution& execution);
 
   CustomScanState* state_;
   const PlanSpec& plan_;

@@ -6,8 +6,8 @@
 
 namespace strom::pg::node {
 
-using engine::exec::ResultBatch;
-using engine::exec::ResultColumn;
+using engine::op::ResultBatch;
+using engine::op::ResultColumn;
 
 void OutputWriter::put_column(TupleTableSlot* slot, size_t i, const ResultColumn& column, int64_t row) const {
   const OutputSpec& output = plan_.outputs[i];

@@ -14,9 +14,9 @@ class OutputWriter {
   OutputWriter(const PlanSpec& plan, SourceSet& sources) : plan_(plan), sources_(sources) {}
 
   /// A row, or a group with transition states of its aggregates.
-  void put_row(TupleTableSlot* slot, const engine::exec::ResultBatch& batch, int64_t row) const;
+  void put_row(TupleTableSlot* slot, const engine::op::ResultBatch& batch, int64_t row) const;
   /// A group with the results of its aggregates; `averages` tells for each output whether it is an average.
-  void put_group(TupleTableSlot* slot, const engine::exec::ResultBatch& batch, int64_t row, const bool* averages) const;
+  void put_group(TupleTableSlot* slot, const engine::op::ResultBatch& batch, int64_t row, const bool* averages) const;
   /// The group of no rows.
   void put_empty_group(TupleTableSlot* slot) const;
   /// Makes the group in `slot` one of grouping set `set`.
@@ -28,7 +28,7 @@ class OutputWriter {
   bool has_final_groups() const;
 
  private:
-  void put_column(TupleTableSlot* slot, size_t output, const engine::exec::ResultColumn& column, int64_t row) const;
+  void put_column(TupleTableSlot* slot, size_t output, const engine::op::ResultColumn& column, int64_t row) const;
 
   const PlanSpec& plan_;
   SourceSet& sources_;

@@ -13,7 +13,7 @@
 
 namespace strom::pg::node {
 
-using engine::exec::ResultAggregate;
+using engine::op::ResultAggregate;
 using registry::AccKind;
 using registry::DecimalSum;
 using registry::Moments;

@@ -17,14 +17,13 @@ struct PartialType {
 };
 
 /// State of group `row` of `aggregate`.
-Datum partial_state(const PartialType& type, const engine::exec::ResultAggregate& aggregate, int64_t row,
-                    bool* is_null);
+Datum partial_state(const PartialType& type, const engine::op::ResultAggregate& aggregate, int64_t row, bool* is_null);
 
 /// True when final_value() knows the result.
 bool has_final_value(const PartialType& type);
 
 /// Result of the aggregate for group `row`: of avg() when `average`.
-Datum final_value(const PartialType& type, bool average, const engine::exec::ResultAggregate& aggregate, int64_t row,
+Datum final_value(const PartialType& type, bool average, const engine::op::ResultAggregate& aggregate, int64_t row,
                   bool* is_null);
 
 /// State after a single input `argument` (of the aggregate's SQL argument type), with `second` for aggregates of two;

@@ -13,9 +13,9 @@
 namespace strom::pg::node {
 
 using boundary::value_or_throw;
-using engine::exec::DeclinedRow;
 using engine::exec::Execution;
 using engine::exec::Stats;
+using engine::op::DeclinedRow;
 
 namespace {
 
@@ -66,7 +66,7 @@ engine::exec::Options QueryRun::options() {
 
 void QueryRun::start() {
   progress_.start();
-  std::vector<const engine::exec::ChunkSource*> sources;
+  std::vector<const engine::op::ChunkSource*> sources;
   for (size_t i = 0; i < sources_.size(); ++i) {
     sources_.begin_run(i);
     sources.push_back(sources_.rows(i));

@@ -52,7 +52,7 @@ class QueryRun {
   /// Moves to the next rows; false when there are none. Throws SessionEnds.
   bool next_columns();
   /// All rows that next_columns() has moved to; nullptr: the one row that PostgreSQL decided, for fill_row().
-  const engine::exec::ResultBatch* columns() const {
+  const engine::op::ResultBatch* columns() const {
     return row_from_ == RowFrom::kFallback ? nullptr : results_.batch();
   }
 

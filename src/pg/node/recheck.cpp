@@ -11,8 +11,8 @@ namespace strom::pg::node {
 
 using boundary::guard;
 using boundary::throw_if_failed;
-using engine::exec::DeclinedRow;
 using engine::exec::Execution;
+using engine::op::DeclinedRow;
 using engine::plan::Constant;
 using engine::plan::ValueType;
 using registry::Phys;

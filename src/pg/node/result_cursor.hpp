@@ -13,10 +13,10 @@ namespace strom::pg::node {
 
 class ResultCursor {
  public:
-  using Batch = std::shared_ptr<const engine::exec::ResultBatch>;
+  using Batch = std::shared_ptr<const engine::op::ResultBatch>;
 
   /// nullptr: there is no current batch.
-  const engine::exec::ResultBatch* batch() const { return batch_.get(); }
+  const engine::op::ResultBatch* batch() const { return batch_.get(); }
   /// In batch(); -1 before its first one.
   int64_t row() const { return row_; }
 

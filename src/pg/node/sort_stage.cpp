@@ -6,7 +6,7 @@ namespace strom::pg::node {
 
 void SortStage::begin(int64_t limit) {
   limit_ = limit;
-  engine_ = std::make_unique<engine::exec::SortedRows>(plan_.program.pipelines.back().order);
+  engine_ = std::make_unique<engine::op::SortedRows>(plan_.program.pipelines.back().order);
 }
 
 // `fill` may ereport.
@@ -27,7 +27,7 @@ void SortStage::put_row(Fill fill) {
   });
 }
 
-void SortStage::put_batch(const engine::exec::ResultBatch& batch) {
+void SortStage::put_batch(const engine::op::ResultBatch& batch) {
   for (int64_t row = 0; row < batch.rows; ++row) {
     if (row % 1024 == 0) boundary::check_for_interrupts();
     put_row([&, row](TupleTableSlot* slot) { writer_.put_row(slot, batch, row); });

@@ -48,14 +48,14 @@ class SortStage {
  private:
   template <class Fill>
   void put_row(Fill fill);
-  void put_batch(const engine::exec::ResultBatch& batch);
+  void put_batch(const engine::op::ResultBatch& batch);
   void begin_host_sort();
 
   CustomScanState* state_;
   const PlanSpec& plan_;
   const OutputWriter& writer_;
   int64_t limit_ = 0;
-  std::unique_ptr<engine::exec::SortedRows> engine_;
+  std::unique_ptr<engine::op::SortedRows> engine_;
   std::unique_ptr<HostSort> host_;  // instead of it
   const char* sorted_by_ = nullptr;
 };

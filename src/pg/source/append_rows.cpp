@@ -77,7 +77,7 @@ uint64_t AppendRows::place(int64_t index) const {
   return engine::block::combine(part.leaf->rows->place(slice.chunk), static_cast<uint64_t>(slice.begin));
 }
 
-std::vector<engine::exec::ChunkSource::Stripe> AppendRows::stripes(int64_t index) const {
+std::vector<engine::op::ChunkSource::Stripe> AppendRows::stripes(int64_t index) const {
   const Part part = part_of(index);
   const int64_t own = index - part.first;
   if (!part.leaf->slices.empty()) return {{0, static_cast<uint64_t>(own)}};
@@ -97,7 +97,7 @@ bool AppendRows::has_bounds(uint32_t column) const {
   return std::any_of(chosen_.begin(), chosen_.end(), [=](const Leaf* leaf) { return leaf->rows->has_bounds(column); });
 }
 
-bool AppendRows::may_hold(int64_t index, uint32_t column, const engine::exec::KeyRange& keys) const {
+bool AppendRows::may_hold(int64_t index, uint32_t column, const engine::op::KeyRange& keys) const {
   const Part part = part_of(index);
   return part.leaf->rows->may_hold(index - part.first, column, keys);
 }
@@ -163,7 +163,7 @@ void AppendRows::close() {
 int64_t AppendRows::limit(int threads) {
   int64_t least = INT64_MAX;
   for (const Leaf* leaf : chosen_)
-    if (engine::exec::ChunkFeeder* feeder = leaf->rows->feeder()) least = std::min(least, feeder->limit(threads));
+    if (engine::op::ChunkFeeder* feeder = leaf->rows->feeder()) least = std::min(least, feeder->limit(threads));
   return least;
 }
 
@@ -182,7 +182,7 @@ void AppendRows::begin_leaf(Leaf* leaf) {
 }
 
 bool AppendRows::feed_from(Leaf* leaf) {
-  engine::exec::ChunkFeeder* feeder = leaf->rows->feeder();
+  engine::op::ChunkFeeder* feeder = leaf->rows->feeder();
   if (feeder == nullptr) return leaf->fed_slices++ < leaf->slices.size();
   if (!feeder->feed()) return false;
   std::lock_guard lock(mutex_);
@@ -208,13 +208,13 @@ bool AppendRows::feed() {
 }
 
 bool AppendRows::is_waiting() const {
-  engine::exec::ChunkFeeder* feeder = current_ == nullptr ? nullptr : current_->rows->feeder();
+  engine::op::ChunkFeeder* feeder = current_ == nullptr ? nullptr : current_->rows->feeder();
   return feeder != nullptr && feeder->is_waiting();
 }
 
 void AppendRows::let_devices_read(bool allowed) {
   for (Leaf* leaf : chosen_)
-    if (engine::exec::ChunkFeeder* feeder = leaf->rows->feeder()) feeder->let_devices_read(allowed);
+    if (engine::op::ChunkFeeder* feeder = leaf->rows->feeder()) feeder->let_devices_read(allowed);
 }
 
 // A leaf that is read to its end takes its pages back when it is asked for more. Pages of an earlier leaf would stay
@@ -234,7 +234,7 @@ void AppendRows::reclaim_ended() {
 
 void AppendRows::release(int64_t chunk, bool declined) {
   const Part part = part_of(chunk);
-  engine::exec::ChunkFeeder* feeder = part.leaf->rows->feeder();
+  engine::op::ChunkFeeder* feeder = part.leaf->rows->feeder();
   if (feeder == nullptr) return;
   feeder->release(chunk - part.first, declined);
   std::lock_guard lock(mutex_);

@@ -31,7 +31,7 @@ class AppendRows : public RowSource {
   Result<columnar::BatchView> chunk(int64_t index) const override;
   int64_t loadable_columns(int64_t index) const override;
   void load_column(int64_t index, int64_t column) const override;
-  engine::exec::ChunkFeeder* feeder() const override { return fed_ ? feeder_.get() : nullptr; }
+  engine::op::ChunkFeeder* feeder() const override { return fed_ ? feeder_.get() : nullptr; }
   bool stable_text() const override;
   bool converts_late() const override { return fed_; }
   std::string describe(int64_t index) const override;
@@ -40,7 +40,7 @@ class AppendRows : public RowSource {
   /// The leaf.
   uint32_t part(int64_t index) const override;
   bool has_bounds(uint32_t column) const override;
-  bool may_hold(int64_t index, uint32_t column, const engine::exec::KeyRange& keys) const override;
+  bool may_hold(int64_t index, uint32_t column, const engine::op::KeyRange& keys) const override;
   columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const override;
   int64_t skipped_chunks() const override;
   std::vector<const pruning::ChunkStatistics*> statistics() const override;

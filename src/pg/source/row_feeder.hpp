@@ -7,7 +7,7 @@
 namespace strom::pg::source {
 
 template <class Rows>
-class RowFeeder final : public engine::exec::ChunkFeeder {
+class RowFeeder final : public engine::op::ChunkFeeder {
  public:
   explicit RowFeeder(Rows& rows) : rows_(rows) {}
 

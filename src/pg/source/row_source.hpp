@@ -17,7 +17,7 @@ class ChunkFilter;  // pg/pruning/chunk_filter.hpp
 
 namespace strom::pg::source {
 
-class RowSource : public engine::exec::ChunkSource {
+class RowSource : public engine::op::ChunkSource {
  public:
   /// Values of all columns, in order, of a row that the engine declined, with storage from `memory`. Between
   /// begin_recheck() and end_recheck(), which enclose asking the engine for such rows. Main thread; may throw.

@@ -128,7 +128,7 @@ class TableRows final : public ColumnRows {
   std::deque<std::string> missing_;
   std::deque<registry::StrView> missing_views_;
   std::unique_ptr<table::HeapRows> rows_;
-  engine::exec::ChunkFeeder* feeder_ = nullptr;
+  engine::op::ChunkFeeder* feeder_ = nullptr;
   int64_t chunk_ = -1;  // the last one
   bool is_held_ = false;
   columnar::BatchView view_;

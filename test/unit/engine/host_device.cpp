@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kFresh = 0x5a;
 
-class Region final : public exec::DeviceRegion {
+class Region final : public device::DeviceRegion {
  public:
   Region(std::unique_ptr<char[]> device, std::unique_ptr<char[]> host, size_t size, std::atomic<size_t>* used)
       : DeviceRegion(device.get(), host.get(), size),
@@ -29,12 +29,12 @@ class Region final : public exec::DeviceRegion {
 };
 
 /// Keeps everything that it is offered.
-class Keeper final : public exec::DeviceCache {
+class Keeper final : public device::DeviceCache {
  public:
-  Result<std::vector<exec::FoundColumn>> find(const std::vector<std::string>& names,
-                                              const exec::Device::KeepGoing&) override {
+  Result<std::vector<device::FoundColumn>> find(const std::vector<std::string>& names,
+                                                const device::Device::KeepGoing&) override {
     const std::lock_guard lock(mutex_);
-    std::vector<exec::FoundColumn> found(names.size());
+    std::vector<device::FoundColumn> found(names.size());
     for (size_t i = 0; i < names.size(); ++i) {
       const auto kept = columns_.find(names[i]);
       found[i].is_wanted = kept == columns_.end();
@@ -45,16 +45,17 @@ class Keeper final : public exec::DeviceCache {
     return found;
   }
 
-  Result<exec::FoundColumn> find_mirrored(const std::string& name, const exec::Device::KeepGoing& keep_going) override {
+  Result<device::FoundColumn> find_mirrored(const std::string& name,
+                                            const device::Device::KeepGoing& keep_going) override {
     STROM_ASSIGN(auto found, find({name}, keep_going));
     return std::move(found[0]);
   }
 
-  Result<std::vector<std::unique_ptr<exec::DeviceRegion>>> make_room(const std::vector<exec::OfferedColumn>& columns,
-                                                                     const exec::Device::KeepGoing&) override {
+  Result<std::vector<std::unique_ptr<device::DeviceRegion>>> make_room(
+      const std::vector<device::OfferedColumn>& columns, const device::Device::KeepGoing&) override {
     const std::lock_guard lock(mutex_);
-    std::vector<std::unique_ptr<exec::DeviceRegion>> rooms;
-    for (const exec::OfferedColumn& column : columns) {
+    std::vector<std::unique_ptr<device::DeviceRegion>> rooms;
+    for (const device::OfferedColumn& column : columns) {
       Column& kept = columns_[column.name];
       if (kept.memory.empty()) {
         kept.memory.resize(column.bytes, static_cast<char>(kFresh));
@@ -67,7 +68,7 @@ class Keeper final : public exec::DeviceCache {
     return rooms;
   }
 
-  void publish(const exec::DeviceRegion& region, const std::string& shape) override {
+  void publish(const device::DeviceRegion& region, const std::string& shape) override {
     const std::lock_guard lock(mutex_);
     for (auto& [name, column] : columns_) {
       if (column.memory.data() != region.device()) continue;
@@ -82,7 +83,7 @@ class Keeper final : public exec::DeviceCache {
     bool is_published = false;
     std::string shape;
   };
-  class View final : public exec::DeviceRegion {
+  class View final : public device::DeviceRegion {
    public:
     explicit View(Column& column)
         : DeviceRegion(column.memory.data(), column.mirror.empty() ? nullptr : column.mirror.data(),
@@ -93,36 +94,36 @@ class Keeper final : public exec::DeviceCache {
   std::map<std::string, Column> columns_;
 };
 
-class HostDevice final : public exec::Device {
+class HostDevice final : public device::Device {
  public:
   HostDevice(block::RunMorsel run, int states, size_t memory) : run_(run), states_(states), memory_(memory) {}
 
   std::string name() const override { return "memory of its own"; }
   int states_per_worker() const override { return states_; }
 
-  Result<std::unique_ptr<exec::DeviceRegion>> allocate(size_t bytes, bool mirrored, const KeepGoing&) override {
+  Result<std::unique_ptr<device::DeviceRegion>> allocate(size_t bytes, bool mirrored, const KeepGoing&) override {
     if ((used_ += bytes) > memory_) {
       used_ -= bytes;
       return Status(ErrorCode::kOverBudget, "no memory on the device");
     }
     std::unique_ptr<char[]> device(new char[bytes]), host(mirrored ? new char[bytes] : nullptr);
     std::memset(device.get(), kFresh, bytes);
-    return std::unique_ptr<exec::DeviceRegion>(new Region(std::move(device), std::move(host), bytes, &used_));
+    return std::unique_ptr<device::DeviceRegion>(new Region(std::move(device), std::move(host), bytes, &used_));
   }
 
-  Status run(const exec::DeviceWork& work, const KeepGoing& keep_going) override {
-    for (const exec::DeviceRange& range : work.in)
+  Status run(const device::DeviceWork& work, const KeepGoing& keep_going) override {
+    for (const device::DeviceRange& range : work.in)
       std::memcpy(range.region->device() + range.offset, range.region->host() + range.offset, range.bytes);
-    for (const exec::DeviceFill& fill : work.fills)
+    for (const device::DeviceFill& fill : work.fills)
       std::memcpy(fill.to->device(), fill.from.region->host() + fill.from.offset, fill.from.bytes);
     if (work.pages != nullptr) inst::run_pages_cpu(*work.pages, work.page_count);
     for (int i = 0; i < work.count; ++i) work.results[i] = run_(work.states[i]);
-    for (const exec::DeviceRange& range : work.out)
+    for (const device::DeviceRange& range : work.out)
       std::memcpy(range.region->host() + range.offset, range.region->device() + range.offset, range.bytes);
     return keep_going() ? Status::ok() : Status(ErrorCode::kCancelled, "stopped");
   }
 
-  exec::DeviceCache* cache() override { return &keeper_; }
+  device::DeviceCache* cache() override { return &keeper_; }
 
  private:
   const block::RunMorsel run_;
@@ -134,7 +135,7 @@ class HostDevice final : public exec::Device {
 
 }  // namespace
 
-std::unique_ptr<exec::Device> host_device(block::RunMorsel run, int states, size_t memory) {
+std::unique_ptr<device::Device> host_device(block::RunMorsel run, int states, size_t memory) {
   return std::make_unique<HostDevice>(run, states, memory);
 }
 

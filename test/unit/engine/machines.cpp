@@ -22,7 +22,7 @@ std::vector<Machine> find_machines() {
 #ifndef __SANITIZE_THREAD__  // which does not know fibers
   found.push_back({"CUDA as SIMT", run_morsel_simt, true});
 #endif
-  static const std::unique_ptr<exec::Device> apart =
+  static const std::unique_ptr<device::Device> apart =
       host_device(inst::run_morsel_for(platform::best_isa()), 3, size_t{1} << 31);
   found.push_back({"memory of its own", inst::run_morsel_for(platform::best_isa()), false, apart.get()});
 #ifdef STROM_EMULATED_MODULE_PATH

@@ -17,7 +17,7 @@ struct Machine {
   std::string name;
   block::RunMorsel run;
   bool slow;  // emulated: use little data
-  exec::Device* device = nullptr;
+  device::Device* device = nullptr;
 
   /// What a run leaves on it may be there for the next.
   bool keeps() const { return device != nullptr && device->cache() != nullptr; }
@@ -35,7 +35,7 @@ const Machine& cpu_machine();
 
 /// A device with memory apart from the host's, whose tiles run on the CPU. Holds at most
 /// `memory` bytes.
-std::unique_ptr<exec::Device> host_device(block::RunMorsel run, int states, size_t memory);
+std::unique_ptr<device::Device> host_device(block::RunMorsel run, int states, size_t memory);
 
 /// Runs the CUDA kernel with one fiber per thread.
 block::RunResult run_morsel_simt(block::TileState& state);

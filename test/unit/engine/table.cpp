@@ -360,7 +360,7 @@ Phys accumulator_phys(const plan::Program& program, const plan::Aggregate& a) {
   }
 }
 
-std::string print_aggregate(const plan::Program& program, const plan::Aggregate& a, const exec::ResultAggregate& result,
+std::string print_aggregate(const plan::Program& program, const plan::Aggregate& a, const op::ResultAggregate& result,
                             int64_t row) {
   const auto acc = registry::aggregate_info(a.id).acc;
   const std::string count = std::to_string(result.counts[row]);
@@ -395,11 +395,11 @@ std::string print_aggregate(const plan::Program& program, const plan::Aggregate&
 
 }  // namespace
 
-void append_rows(const exec::ResultBatch& batch, Rows* rows) {
+void append_rows(const op::ResultBatch& batch, Rows* rows) {
   for (int64_t row = 0; row < batch.rows; ++row) {
     std::string line;
     if (batch.grouping_set >= 0) line = "set " + std::to_string(batch.grouping_set);
-    for (const exec::ResultColumn& c : batch.columns) {
+    for (const op::ResultColumn& c : batch.columns) {
       const bool null = c.flags != nullptr && (c.flags[row] & block::kNullFlag);
       line += (line.empty() ? "" : "|") + (null ? "NULL" : print_value(c.type.phys(), c.values, row));
     }
@@ -407,7 +407,7 @@ void append_rows(const exec::ResultBatch& batch, Rows* rows) {
   }
 }
 
-Outcome run(const plan::Program& program, const std::vector<const exec::ChunkSource*>& sources, const Machine& machine,
+Outcome run(const plan::Program& program, const std::vector<const op::ChunkSource*>& sources, const Machine& machine,
             exec::Options options) {
   Outcome outcome;
   const Status valid = plan::verify(program);
@@ -418,7 +418,7 @@ Outcome run(const plan::Program& program, const std::vector<const exec::ChunkSou
   if (!valid.is_ok() || !execution.is_ok()) return outcome;
   exec::Execution& e = *execution.value();
   const plan::Pipeline& last = program.pipelines.back();
-  std::vector<std::shared_ptr<const exec::ResultBatch>> batches;  // read at the end: they must not need their sources
+  std::vector<std::shared_ptr<const op::ResultBatch>> batches;  // read at the end: they must not need their sources
   for (;;) {
     auto next = e.next([] {});
     EXPECT_TRUE(next.is_ok()) << next.status().message() << " " << next.status().detail();
@@ -426,7 +426,7 @@ Outcome run(const plan::Program& program, const std::vector<const exec::ChunkSou
     batches.push_back(next.value());
   }
   for (const auto& held : batches) {
-    const exec::ResultBatch& batch = *held;
+    const op::ResultBatch& batch = *held;
     const size_t before = outcome.rows.size();
     append_rows(batch, &outcome.rows);
     for (int64_t row = 0; row < batch.rows; ++row) {
@@ -435,7 +435,7 @@ Outcome run(const plan::Program& program, const std::vector<const exec::ChunkSou
         line += (line.empty() ? "" : "|") + print_aggregate(program, last.aggregates[a], batch.aggregates[a], row);
     }
   }
-  for (const exec::DeclinedRow& row : e.take_declined()) outcome.declined.emplace_back(row.chunk, row.row);
+  for (const op::DeclinedRow& row : e.take_declined()) outcome.declined.emplace_back(row.chunk, row.row);
   outcome.stats = e.stats();
   std::sort(outcome.rows.begin(), outcome.rows.end());
   std::sort(outcome.declined.begin(), outcome.declined.end());

@@ -21,7 +21,7 @@ namespace strom::engine::test {
 using Rows = std::vector<std::string>;  // one line per row, fields joined by '|', "NULL" for nulls
 
 /// Chunks of columns that own their memory.
-class Table : public exec::ChunkSource {
+class Table : public op::ChunkSource {
  public:
   explicit Table(std::vector<columnar::Field> fields) : fields_(std::move(fields)) { new_chunk(); }
 
@@ -72,11 +72,11 @@ struct Outcome {
 
 /// Runs the program on the machine. Aggregates come as count and value, groups of one grouping
 /// set behind its number. Fails the test on an error.
-Outcome run(const plan::Program& program, const std::vector<const exec::ChunkSource*>& sources, const Machine& machine,
+Outcome run(const plan::Program& program, const std::vector<const op::ChunkSource*>& sources, const Machine& machine,
             exec::Options options = {});
 
 /// The rows of a projection's batch.
-void append_rows(const exec::ResultBatch& batch, Rows* rows);
+void append_rows(const op::ResultBatch& batch, Rows* rows);
 
 std::string int_bytes(int32_t value);
 std::string long_bytes(int64_t value);

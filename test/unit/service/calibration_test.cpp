@@ -122,16 +122,16 @@ TEST_F(Measured, also_where_nothing_can_be_kept) {
 
 // As of a device that is slower by orders of magnitude: it is asked for little.
 TEST_F(Measured, in_time) {
-  class Slow final : public engine::exec::Device {
+  class Slow final : public engine::device::Device {
    public:
     explicit Slow(Device* machine) : machine_(machine) {}
     std::string name() const override { return "slow"; }
     int states_per_worker() const override { return machine_->states_per_worker(); }
-    Result<std::unique_ptr<engine::exec::DeviceRegion>> allocate(size_t bytes, bool mirrored,
-                                                                 const KeepGoing& keep_going) override {
+    Result<std::unique_ptr<engine::device::DeviceRegion>> allocate(size_t bytes, bool mirrored,
+                                                                   const KeepGoing& keep_going) override {
       return machine_->allocate(bytes, mirrored, keep_going);
     }
-    Status run(const engine::exec::DeviceWork& work, const KeepGoing& keep_going) override {
+    Status run(const engine::device::DeviceWork& work, const KeepGoing& keep_going) override {
       if (work.count > 0) usleep(150000);
       return machine_->run(work, keep_going);
     }

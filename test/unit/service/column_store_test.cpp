@@ -12,10 +12,10 @@
 namespace strom::service {
 namespace {
 
-using engine::exec::OfferedColumn;
+using engine::device::OfferedColumn;
 constexpr uint64_t kMemory = 1000, kUnit = 1 << 20;  // units of memory
 
-class FakeRegion final : public engine::exec::DeviceRegion {
+class FakeRegion final : public engine::device::DeviceRegion {
  public:
   FakeRegion(size_t size, std::atomic<uint64_t>* held)
       : DeviceRegion(reinterpret_cast<char*>(0x1000), nullptr, size), held_(held) {

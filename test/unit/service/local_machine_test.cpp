@@ -20,15 +20,15 @@ namespace {
 
 using engine::block::RunResult;
 using engine::block::TileState;
-using engine::exec::DeviceRange;
-using engine::exec::DeviceRegion;
-using engine::exec::DeviceWork;
+using engine::device::DeviceRange;
+using engine::device::DeviceRegion;
+using engine::device::DeviceWork;
 using engine::exec::Execution;
 using std::chrono::milliseconds;
 namespace plan = engine::plan;
 
 /// The numbers from 0 on.
-class Numbers final : public engine::exec::ChunkSource {
+class Numbers final : public engine::op::ChunkSource {
  public:
   explicit Numbers(int32_t count) : values_(static_cast<size_t>(count)) {
     std::iota(values_.begin(), values_.end(), 0);
@@ -66,7 +66,7 @@ plan::Program pairs() {
 }
 
 /// The machine without a limit of tiles in a launch; the first launches find the flag set.
-class Unbounded final : public engine::exec::Device {
+class Unbounded final : public engine::device::Device {
  public:
   Unbounded(Device* machine, int stopped) : machine_(machine), stopped_(stopped) {}
   std::string name() const override { return machine_->name(); }
@@ -113,7 +113,7 @@ class Machine : public testing::Test {
 
   /// The count; a failure.
   static Result<int64_t> count(
-      int32_t inner, int32_t outer, engine::exec::Device* machine,
+      int32_t inner, int32_t outer, engine::device::Device* machine,
       const engine::exec::InterruptCheck& interrupt = [] {}) {
     const plan::Program program = pairs();
     const Numbers some(inner), others(outer);

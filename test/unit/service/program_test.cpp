@@ -145,7 +145,7 @@ TEST_F(DeviceService, memory_of_a_session) {
   std::memset(host, 'a', 1 << 20);
   ASSERT_TRUE(remote.run({{{first.value().get(), 0, 1 << 20}}, nullptr, nullptr, 0, {}}, keep_going).is_ok());
   std::memset(host, 'b', 1 << 20);
-  engine::exec::DeviceWork back;  // more ranges than a message holds
+  engine::device::DeviceWork back;  // more ranges than a message holds
   for (size_t i = 0; i < 5000; ++i) back.out.push_back({first.value().get(), i * 100, 50});
   ASSERT_TRUE(remote.run(back, keep_going).is_ok());
   for (size_t i = 0; i < 500000; ++i) ASSERT_EQ(host[i], i % 100 < 50 ? 'a' : 'b') << i;
@@ -153,7 +153,7 @@ TEST_F(DeviceService, memory_of_a_session) {
   EXPECT_EQ(remote.run(back, [] { return true; }).code(), ErrorCode::kOk);
 
   // What is not the session's.
-  engine::exec::DeviceWork wrong;
+  engine::device::DeviceWork wrong;
   wrong.out.push_back({first.value().get(), (1 << 20) - 10, 11});
   EXPECT_EQ(remote.run(wrong, keep_going).code(), ErrorCode::kProtocolViolation);
   wrong.out = {{second.value().get(), 0, 1}};  // without a mirror
@@ -200,14 +200,14 @@ TEST_F(DeviceService, files_of_a_session) {
   auto unmirrored = remote.allocate(1 << 20, false, keep_going).value();
   auto open = remote.open_file(file.get(), "a name", keep_going), ends = remote.open_file(other.get(), "b", keep_going);
   ASSERT_TRUE(open.is_ok() && ends.is_ok()) << open.status().message();
-  engine::exec::DeviceWork work;  // more ranges than a message holds
+  engine::device::DeviceWork work;  // more ranges than a message holds
   for (size_t i = 0; i < 2000; ++i) work.files.push_back({open.value(), i * 501, region.get(), i * 500, 400});
   work.files.push_back({open.value(), 0, unmirrored.get(), 0, 1 << 20});
   work.out.push_back({region.get(), 0, 1 << 20});
   ASSERT_TRUE(remote.run(work, keep_going).is_ok());
   for (size_t i = 0; i < 2000; ++i)
     ASSERT_EQ(std::memcmp(region->host() + i * 500, bytes.data() + i * 501, 400), 0) << i;
-  engine::exec::DeviceWork wrong;
+  engine::device::DeviceWork wrong;
   wrong.files.push_back({ends.value(), 1, region.get(), 0, 5});
   const Status status = remote.run(wrong, keep_going);
   EXPECT_EQ(status.code(), ErrorCode::kFileChanged);
@@ -227,7 +227,7 @@ TEST_F(DeviceService, files_of_a_session) {
   kill(process_, SIGSTOP);
   EXPECT_EQ(remote.open_file(file.get(), "e", [] { return false; }).status().code(), ErrorCode::kCancelled);
   kill(process_, SIGCONT);
-  std::vector<std::shared_ptr<const engine::exec::DeviceFile>> held;
+  std::vector<std::shared_ptr<const engine::device::DeviceFile>> held;
   for (int i = 0; i < 254; ++i) {
     auto next = remote.open_file(file.get(), "f", keep_going);
     ASSERT_TRUE(next.is_ok()) << i << " " << next.status().message();
@@ -252,11 +252,11 @@ TEST_F(DeviceService, join_tables_that_stay) {
   EXPECT_TRUE(one.cache()->find_mirrored(name, keep_going).value().is_wanted);
   auto rooms = one.cache()->make_room({{name, "jf/path", 0, kBytes, true}}, keep_going);
   ASSERT_TRUE(rooms.is_ok()) << rooms.status().message();
-  const std::unique_ptr<engine::exec::DeviceRegion> room = std::move(rooms.value()[0]);
+  const std::unique_ptr<engine::device::DeviceRegion> room = std::move(rooms.value()[0]);
   ASSERT_NE(room, nullptr);
   ASSERT_NE(room->host(), nullptr);
   for (size_t i = 0; i < kBytes; ++i) room->host()[i] = static_cast<char>(i % 251);
-  engine::exec::DeviceWork fill;
+  engine::device::DeviceWork fill;
   fill.fills.push_back({room.get(), {room.get(), 0, kBytes}});
   ASSERT_TRUE(one.run(fill, keep_going).is_ok());
   fill.fills[0].from.bytes = kBytes + 1;
@@ -288,7 +288,7 @@ TEST_F(DeviceService, join_tables_that_stay) {
   (void)client->wait(10000);
   EXPECT_EQ(two.cache()->find_mirrored(name, keep_going).value().region, nullptr);
   EXPECT_EQ(std::memcmp(found.value().region->host(), room->host(), kBytes), 0);
-  engine::exec::DeviceWork read;
+  engine::device::DeviceWork read;
   read.cached.push_back(found.value().region.get());
   EXPECT_TRUE(two.run(read, keep_going).is_ok());
   // Columns have no mirror, and what a session does not have is not shown to it.
@@ -330,7 +330,7 @@ TEST_F(DeviceService, columns_that_stay) {
   auto mirror = one.allocate(4096, true, keep_going);
   ASSERT_TRUE(mirror.is_ok());
   std::memset(mirror.value()->host(), 'a', 4096);
-  engine::exec::DeviceWork fill;
+  engine::device::DeviceWork fill;
   fill.fills.push_back({rooms.value()[0].get(), {mirror.value().get(), 96, 1000}});
   ASSERT_TRUE(one.run(fill, keep_going).is_ok());
   fill.fills[0].from.bytes = 1001;
@@ -347,7 +347,7 @@ TEST_F(DeviceService, columns_that_stay) {
   EXPECT_EQ(kept.shape, "shape");
   EXPECT_EQ(kept.region->size(), 1000u);
   EXPECT_EQ(kept.region->device(), rooms.value()[0]->device());
-  engine::exec::DeviceWork read;
+  engine::device::DeviceWork read;
   read.cached.push_back(kept.region.get());
   EXPECT_TRUE(two.run(read, keep_going).is_ok());
   EXPECT_EQ(RemoteMachine::connect(options).value()->run(read, keep_going).code(), ErrorCode::kProtocolViolation);

@@ -98,7 +98,7 @@ TEST(Protocol, messages_have_a_limit) {
   full.rows.resize(kLedgerRowsPerMessage);
   for (LedgerRow& row : full.rows) row.name.assign(kMaxNameBytes, 'x');
   EXPECT_TRUE(encode(1, full).is_ok());
-  using engine::exec::DeviceCache;
+  using engine::device::DeviceCache;
   EXPECT_TRUE(encode(1, FindColumns{std::vector<std::string>(kColumnsPerMessage, std::string(256, 'x'))}).is_ok());
   Columns columns;
   columns.rows.resize(kColumnsPerMessage);

@@ -25,7 +25,7 @@
 namespace strom::service::test {
 namespace {
 
-using engine::exec::DeviceWork;
+using engine::device::DeviceWork;
 
 TEST(Storage, choices) {
   StorageChoice choice = StorageChoice::kAuto;
@@ -152,7 +152,7 @@ class StorageWays : public testing::TestWithParam<Way> {
     unsetenv("STROM_FAKE_CUFILE");
     unsetenv("CUFILE_LOGFILE_PATH");
   }
-  std::shared_ptr<const engine::exec::DeviceFile> open(const std::string& path) {
+  std::shared_ptr<const engine::device::DeviceFile> open(const std::string& path) {
     const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     auto file = machine_->open_file(descriptor.get(), path, keep_going);
     EXPECT_TRUE(file.is_ok()) << file.status().message();
@@ -174,8 +174,8 @@ class StorageWays : public testing::TestWithParam<Way> {
   Folder folder_;
   std::unique_ptr<device::Device> device_;
   std::unique_ptr<LocalMachine> machine_;
-  std::unique_ptr<engine::exec::DeviceRegion> region_;
-  std::shared_ptr<const engine::exec::DeviceFile> file_;
+  std::unique_ptr<engine::device::DeviceRegion> region_;
+  std::shared_ptr<const engine::device::DeviceFile> file_;
   std::string bytes_, path_;
 };
 

@@ -29,7 +29,7 @@ re2::RE2::Options options_of(bool any_case) {
 }
 
 /// One of a worker's own, as compiled expressions are not shared well: threads would wait for each other's caches.
-class WorkerRegex final : public exec::WorkerForm {
+class WorkerRegex final : public op::WorkerForm {
  public:
   WorkerRegex(std::string_view pattern, bool any_case, bool ascii_only)
       : regex_(re2::StringPiece(pattern.data(), pattern.size()), options_of(any_case)), ascii_only_(ascii_only) {}
@@ -43,11 +43,11 @@ class WorkerRegex final : public exec::WorkerForm {
   const bool ascii_only_;
 };
 
-class PreparedRegex final : public exec::PreparedConstant {
+class PreparedRegex final : public op::PreparedConstant {
  public:
   PreparedRegex(std::string translation, bool any_case) : translation_(std::move(translation)), any_case_(any_case) {}
 
-  std::unique_ptr<exec::WorkerForm> for_worker() const override {
+  std::unique_ptr<op::WorkerForm> for_worker() const override {
     auto worker = std::make_unique<WorkerRegex>(std::string_view(translation_).substr(1), any_case_,
                                                 translation_[0] == kRegexOfAscii);
     if (!worker->regex().ok()) return nullptr;
@@ -83,7 +83,7 @@ bool match_regex(StrView text, StrView regex, uint8_t* matches) {
 
 }  // namespace strom::engine::expr
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 std::unique_ptr<PreparedConstant> prepare_regex(const std::string& translation, bool any_case) {
   if (translation.empty()) return nullptr;
@@ -99,4 +99,4 @@ bool is_regex(const std::string& pattern, bool any_case) {
   return found->second;
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -6,7 +6,7 @@
 
 #include "engine/op/prepared/prepared_constant.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// RE2 takes it; not so when it would be too large.
 bool is_regex(const std::string& pattern, bool any_case);
@@ -14,4 +14,4 @@ bool is_regex(const std::string& pattern, bool any_case);
 /// Of a translation, with the byte that engine/expr/regex.hpp puts before it.
 std::unique_ptr<PreparedConstant> prepare_regex(const std::string& translation, bool any_case);
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

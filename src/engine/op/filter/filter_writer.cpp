@@ -4,7 +4,7 @@
 
 #include "engine/plan/errors.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using plan::Node;
 using plan::NodeId;
@@ -62,4 +62,4 @@ void write_filters(PipelineWriter* writer) {
 
 void write_join_filter(PipelineWriter* writer, NodeId qual) { write_segment(writer, {qual}, "join filter"); }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -9,7 +9,7 @@
 #include "engine/op/gist_join/write_probes.hpp"
 #include "geo/build_cell_index.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using block::JoinTable;
 using geo::Answer;
@@ -126,4 +126,4 @@ int SpatialIndex::write_following(JoinWriter* writer, size_t position, int rows)
   return write_next_probe(writer, position, rows);
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

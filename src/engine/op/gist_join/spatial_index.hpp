@@ -10,7 +10,7 @@
 #include "engine/op/join/join_index.hpp"
 #include "geo/cell_index.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 class SpatialIndex final : public JoinIndex {
  public:
@@ -36,4 +36,4 @@ class SpatialIndex final : public JoinIndex {
   const char* cells_ = nullptr;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

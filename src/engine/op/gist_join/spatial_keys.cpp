@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using registry::StrView;
 
@@ -40,4 +40,4 @@ bool SpatialKeys::box(int64_t row, geo::Box* box) const {
   return step == geo::Step::kEnd && !box->is_empty();
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

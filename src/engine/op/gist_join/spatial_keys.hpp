@@ -8,7 +8,7 @@
 #include "engine/op/join/join_rows.hpp"
 #include "geo/float_box.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 class SpatialKeys {
  public:
@@ -38,4 +38,4 @@ class SpatialKeys {
   const bool by_coordinates_, has_distance_;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

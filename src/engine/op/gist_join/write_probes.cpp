@@ -1,6 +1,6 @@
 #include "engine/op/gist_join/write_probes.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using block::TileOp;
 using registry::Phys;
@@ -28,4 +28,4 @@ int write_next_probe(JoinWriter* writer, size_t position, int rows) {
   return following;
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

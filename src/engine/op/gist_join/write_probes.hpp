@@ -4,9 +4,9 @@
 
 #include "engine/op/join/join_writer.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 int write_first_probe(JoinWriter* writer, size_t position, int rows);
 int write_next_probe(JoinWriter* writer, size_t position, int rows);
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

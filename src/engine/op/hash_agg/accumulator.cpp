@@ -4,7 +4,7 @@
 
 #include "engine/agg/accumulate.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using block::AccKind;
 using block::AggregateCode;
@@ -139,4 +139,4 @@ bool depends_on_order(const AggregateCode& code) {
          (is_best && of_floats) || agg::is_of_decimals(code);
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -8,7 +8,7 @@
 
 #include "engine/block/tile.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 inline constexpr size_t kLargestAccumulator =
     std::max({sizeof(registry::SquareSums), sizeof(registry::DecimalSum), sizeof(registry::PairMoments)});
@@ -26,4 +26,4 @@ bool combine_accumulators(const block::AggregateCode& code, void* into, const vo
 /// Some aggregate depends on the order of the rows by more than the last digits.
 bool depends_on_order(const block::AggregateCode& code);
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

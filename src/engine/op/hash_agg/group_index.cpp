@@ -6,7 +6,7 @@
 
 #include "engine/block/hash.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using block::kNoRow;
 using registry::Phys;
@@ -292,4 +292,4 @@ void append_items(const uint8_t* from, size_t size, const std::vector<uint32_t>&
   for (size_t i = in_line; i < groups.size(); ++i) std::memcpy(at + i * size, from + groups[i] * size, size);
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -10,7 +10,7 @@
 #include "engine/op/output/text_store.hpp"
 #include "engine/op/pipeline/assemble.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// An array that a block::GroupTable points to.
 struct GroupArray {
@@ -74,4 +74,4 @@ std::unique_ptr<GroupIndex> make_group_index(const Assembly& assembly, block::Gr
 /// Appends items `groups` of an array with `size` bytes for each.
 void append_items(const uint8_t* from, size_t size, const std::vector<uint32_t>& groups, std::vector<uint8_t>* to);
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 namespace {
 
@@ -195,4 +195,4 @@ void GroupMerger::push_groups(const HostGroupTable& groups) {
   }
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -15,7 +15,7 @@
 
 #include "engine/op/hash_agg/group_table.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// Sums of floats and equal values of which one stays depend on the order in which tables are merged. With lanes that
 /// order is one of the source's rows: tables that are flushed meet in the order of the morsels that filled them, and at
@@ -85,4 +85,4 @@ class GroupMerger {
   std::vector<std::unique_ptr<HostGroupTable>> done_;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -7,7 +7,7 @@
 #include "engine/agg/accumulate.hpp"
 #include "engine/op/hash_agg/accumulator.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using block::AggregateCode;
 using registry::StrView;
@@ -275,4 +275,4 @@ std::shared_ptr<ResultBatch> HostGroupTable::emit(const plan::Program& program, 
   return batch;
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -12,7 +12,7 @@
 #include "engine/op/output/text_store.hpp"
 #include "engine/op/pipeline/assemble.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 class HostGroupTable {
  public:
@@ -95,4 +95,4 @@ class HostGroupTable {
   int64_t replaced_text_ = 0;  // bytes in texts_ that nothing refers to
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

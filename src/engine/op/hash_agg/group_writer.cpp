@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using block::AccKind;
 using block::AggregateCode;
@@ -213,4 +213,4 @@ void write_aggregation(PipelineWriter* writer, JoinWriter* joins) {
                        });
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

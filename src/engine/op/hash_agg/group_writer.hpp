@@ -3,9 +3,9 @@
 
 #include "engine/op/join/join_writer.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// Also chooses the pipeline's block::Grouping.
 void write_aggregation(PipelineWriter* writer, JoinWriter* joins);
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

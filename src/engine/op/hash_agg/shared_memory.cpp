@@ -5,7 +5,7 @@
 #include "engine/agg/accumulate.hpp"
 #include "engine/op/hash_agg/accumulator.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 namespace {
 
@@ -45,4 +45,4 @@ void lay_out_shared_memory(Assembly* assembly) {
   assembly->code.own_bytes = place_arrays(groups, &assembly->own_arrays);
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -3,10 +3,10 @@
 
 #include "engine/op/pipeline/assemble.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// As many groups as a block's shared memory can hold, where all of their accumulators can be in it. Of a pipeline that
 /// aggregates, whose Assembly is otherwise complete.
 void lay_out_shared_memory(Assembly* assembly);
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -5,7 +5,7 @@
 
 #include "engine/op/join/join_writer.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using block::JoinTable;
 using block::kNoRow;
@@ -135,4 +135,4 @@ int DirectIndex::write_code(JoinWriter* writer, size_t position) const {
   return code;
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

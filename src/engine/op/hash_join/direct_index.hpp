@@ -7,7 +7,7 @@
 
 #include "engine/op/hash_join/equal_keys.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// Of a direct-address table.
 struct KeyEntries {
@@ -43,4 +43,4 @@ class DirectIndex final : public EqualKeysIndex {
   std::vector<uint32_t> bitmap_, index_, key_codes_;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

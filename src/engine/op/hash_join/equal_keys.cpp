@@ -1,6 +1,6 @@
 #include "engine/op/hash_join/equal_keys.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 void EqualKeysIndex::find(const std::vector<HostColumn>& keys, std::vector<int64_t>* found) const {
   index_rows();
@@ -21,4 +21,4 @@ void EqualKeysIndex::index_rows() const {
     if (!rows_.has_null_key(row)) rows_by_hash_.emplace(rows_.key_hash(row), static_cast<uint32_t>(row));
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

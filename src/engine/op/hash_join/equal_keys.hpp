@@ -7,7 +7,7 @@
 
 #include "engine/op/join/join_index.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 class EqualKeysIndex : public JoinIndex {
  public:
@@ -29,4 +29,4 @@ inline int64_t array_bytes(const std::vector<uint32_t>& array) {
   return static_cast<int64_t>(array.capacity() * sizeof(uint32_t));
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

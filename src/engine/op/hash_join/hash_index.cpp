@@ -5,7 +5,7 @@
 
 #include "engine/op/join/join_writer.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using block::JoinTable;
 using block::kNoRow;
@@ -69,4 +69,4 @@ int HashIndex::write_candidates(JoinWriter* writer, size_t position, int rows) c
   return mask;
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -5,7 +5,7 @@
 
 #include "engine/op/hash_join/equal_keys.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 class HashIndex final : public EqualKeysIndex {
  public:
@@ -23,4 +23,4 @@ class HashIndex final : public EqualKeysIndex {
   std::vector<uint32_t> slots_, tags_;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

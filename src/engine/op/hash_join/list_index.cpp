@@ -2,7 +2,7 @@
 
 #include "engine/op/join/join_writer.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using block::TileOp;
 
@@ -29,4 +29,4 @@ int ListIndex::write_candidates(JoinWriter* writer, size_t position, int rows) c
   return mask;
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -5,7 +5,7 @@
 
 #include "engine/op/join/join_index.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 class ListIndex final : public JoinIndex {
  public:
@@ -23,4 +23,4 @@ class ListIndex final : public JoinIndex {
   std::vector<uint32_t> next_;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using plan::Node;
 using plan::NodeKind;
@@ -39,4 +39,4 @@ Program build_rows_program(const Program& program, size_t position) {
   return result;
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -6,7 +6,7 @@
 #include "engine/op/scan/chunk_source.hpp"
 #include "engine/plan/ir.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// `program` with a last pipeline that begins with the build rows of the join at `position`: it has that join and those
 /// behind it; columns of the source and payloads of joins before are nulls.
@@ -24,4 +24,4 @@ class BuildRows : public ChunkSource {
   const int64_t rows_;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -6,7 +6,7 @@
 #include "engine/op/join/join_index.hpp"
 #include "engine/op/tree_join/tree_index.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using block::JoinTable;
 using block::JoinTableKind;
@@ -59,4 +59,4 @@ std::vector<TableArray> arrays_of(const JoinTable& table) {
   return arrays;
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 std::vector<Partition> BucketSizes::parts(int64_t budget, size_t most) const {
   const int64_t all = std::accumulate(bytes_.begin(), bytes_.end(), int64_t{0});
@@ -25,4 +25,4 @@ std::vector<Partition> BucketSizes::parts(int64_t budget, size_t most) const {
   }
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -8,7 +8,7 @@
 
 #include "engine/block/hash.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// Rows whose keys hash to the buckets [first, last] of block::partition_bucket.
 struct Partition {
@@ -46,4 +46,4 @@ struct InnerPartitions {
   const Partition& current() const { return parts[at]; }
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -5,7 +5,7 @@
 #include <random>
 #include <span>
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using block::JoinTable;
 using block::TableColumn;
@@ -170,4 +170,4 @@ JoinTable cached_join_on_device(const MirroredBytes& region) {
   return header.table;
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -10,7 +10,7 @@
 #include "engine/op/device_image.hpp"
 #include "engine/op/join/join_table.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// Of the layout below.
 inline constexpr uint32_t kJoinImageVersion = 4;
@@ -42,4 +42,4 @@ std::optional<JoinImage> read_cached_join(const MirroredBytes& region, const std
 /// The table with pointers to the region's memory on the device.
 block::JoinTable cached_join_on_device(const MirroredBytes& region);
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -12,7 +12,7 @@
 #include "engine/block/join_table.hpp"
 #include "engine/op/join/join_rows.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 class JoinWriter;
 
@@ -85,4 +85,4 @@ struct TableArray {
 /// Those of a table: the arrays of its kind, and those that all kinds have.
 std::vector<TableArray> arrays_of(const block::JoinTable& table);
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

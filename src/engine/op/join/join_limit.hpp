@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 inline constexpr size_t kMostJoins = 64;
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -9,7 +9,7 @@
 #include "engine/plan/serialize.hpp"
 #include "registry/functions.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using columnar::append_name;
 using plan::Node;
@@ -118,4 +118,4 @@ BuildText build_text(const plan::Program& program, uint32_t join, const JoinNeed
   return writer.take();
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

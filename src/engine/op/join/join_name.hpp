@@ -8,7 +8,7 @@
 #include "engine/op/join/join_table.hpp"
 #include "engine/plan/ir.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// What a build pipeline makes of its source's rows, but not which rows these are.
 struct BuildText {
@@ -19,4 +19,4 @@ struct BuildText {
 /// `program` has its parameters filled in. No text: the pipeline probes other tables, or some value is not held.
 BuildText build_text(const plan::Program& program, uint32_t join, const JoinNeeds& needs, bool single_byte);
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -5,7 +5,7 @@
 
 #include "engine/block/hash.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using block::kNullFlag;
 using block::TableColumn;
@@ -112,4 +112,4 @@ int64_t JoinRows::memory() const {
   return bytes;
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

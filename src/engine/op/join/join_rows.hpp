@@ -9,7 +9,7 @@
 #include "engine/op/output/text_store.hpp"
 #include "engine/plan/ir.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// A column in register layout that owns its values, or one of a cached image; text stays where it was, or is in
 /// the build's store.
@@ -57,4 +57,4 @@ struct JoinRows {
   int64_t memory() const;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

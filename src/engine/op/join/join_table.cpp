@@ -4,7 +4,7 @@
 
 #include "engine/op/join/join_image.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using block::kNoRow;
 using block::TableColumn;
@@ -28,7 +28,7 @@ JoinBuild::JoinBuild(const std::vector<Phys>& keys, const std::vector<Phys>& pay
 }
 
 JoinBuild::JoinBuild(const std::vector<Phys>& keys, const std::vector<Phys>& payload, JoinNeeds needs, JoinImage image,
-                     std::shared_ptr<CachedJoin> cached)
+                     std::shared_ptr<device::CachedJoin> cached)
     : JoinBuild(keys, payload, std::move(needs), Partition{}) {
   table_ = image.table;
   rows_.count = table_.row_count;
@@ -212,4 +212,4 @@ void JoinBuild::lookup(const std::vector<plan::Constant>& keys, std::vector<int6
   index_->find(single_keys(keys, &texts), found);
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -16,10 +16,13 @@
 #include "engine/op/scan/key_range.hpp"
 #include "engine/plan/ir.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::device {
+class CachedJoin;
+}
+
+namespace strom::engine::op {
 
 struct JoinImage;
-class CachedJoin;
 
 class JoinBuild {
  public:
@@ -28,7 +31,7 @@ class JoinBuild {
 
   /// The table that `image` holds, which stays as long as `cached`.
   JoinBuild(const std::vector<registry::Phys>& keys, const std::vector<registry::Phys>& payload, JoinNeeds needs,
-            JoinImage image, std::shared_ptr<CachedJoin> cached);
+            JoinImage image, std::shared_ptr<device::CachedJoin> cached);
 
   /// Rows of a finished tile output: key columns first, then payload. `texts` owns the texts of the `owned` columns.
   void append(const std::vector<block::TableColumn>& columns, const std::vector<bool>& has_flags, int64_t rows,
@@ -60,9 +63,9 @@ class JoinBuild {
   void mark_same_keys();
 
   /// The finished table is `cached`'s, from which devices may take it.
-  void set_cached(std::shared_ptr<CachedJoin> cached) { cached_ = std::move(cached); }
+  void set_cached(std::shared_ptr<device::CachedJoin> cached) { cached_ = std::move(cached); }
   /// nullptr: devices get copies that they do not cache.
-  CachedJoin* cached() const { return cached_.get(); }
+  device::CachedJoin* cached() const { return cached_.get(); }
 
   const block::JoinTable& table() const { return table_; }
   /// Of the finished table.
@@ -103,7 +106,7 @@ class JoinBuild {
   std::vector<block::TableColumn> key_views_, payload_views_;
   std::vector<uint32_t> codes_, code_rows_;
   std::vector<uint8_t> matched_;
-  std::shared_ptr<CachedJoin> cached_;
+  std::shared_ptr<device::CachedJoin> cached_;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

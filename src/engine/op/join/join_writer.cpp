@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using block::MatchKind;
 using block::Segment;
@@ -357,4 +357,4 @@ JoinNeeds join_needs(const Program& program, uint32_t join) {
   return needs;
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -10,7 +10,7 @@
 #include "engine/op/join/join_table.hpp"
 #include "engine/op/pipeline/pipeline_writer.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// Most selective first, as far as expressions allow that depend on earlier joins' payload; joins that multiply rows
 /// last. Joins whose build rows do not go on by themselves decide about each row alone, so that those that do not
@@ -82,4 +82,4 @@ class JoinWriter final : public PayloadWriter {
   std::vector<int> more_register_;        // per join position, -1 for none
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

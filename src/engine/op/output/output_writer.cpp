@@ -2,7 +2,7 @@
 
 #include "engine/op/top_rows/top_writer.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using plan::NodeId;
 using plan::SinkKind;
@@ -49,4 +49,4 @@ void write_output(PipelineWriter* writer, JoinWriter* joins, Partition partition
   writer->end_segment();
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -3,9 +3,9 @@
 
 #include "engine/op/join/join_writer.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// Only rows of `partition` where the pipeline builds a join table.
 void write_output(PipelineWriter* writer, JoinWriter* joins, Partition partition);
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -7,7 +7,7 @@
 
 #include "engine/plan/ir.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// A row that the engine could not evaluate (overflow, division by zero, ...): PostgreSQL decides it.
 struct DeclinedRow {
@@ -47,4 +47,4 @@ struct ResultBatch {
   int64_t memory_bytes = 0;      // of `memory`
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

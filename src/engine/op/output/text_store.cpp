@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using registry::StrView;
 
@@ -50,4 +50,4 @@ void TextStore::clear() {
   free_ = nullptr;
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

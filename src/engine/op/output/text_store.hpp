@@ -9,7 +9,7 @@
 
 #include "registry/types.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// Blocks are shared, so that a result batch keeps what its views refer to after the store has been emptied.
 class TextStore {
@@ -38,4 +38,4 @@ class TextStore {
   int64_t left_ = 0;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

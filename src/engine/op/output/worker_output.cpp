@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using registry::Phys;
 
@@ -167,4 +167,4 @@ void WorkerOutput::own_output_text(OutputBatch* batch) const {
   batch->memory_bytes += batch->texts.memory();
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

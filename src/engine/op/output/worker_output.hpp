@@ -12,7 +12,7 @@
 #include "engine/op/top_rows/top_keys.hpp"
 #include "engine/op/pipeline/worker.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 class WorkerOutput {
  public:
@@ -69,4 +69,4 @@ class WorkerOutput {
   block::OutputBuffer output_{};
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -12,7 +12,7 @@
 #include "engine/op/pipeline/pipeline_writer.hpp"
 #include "engine/op/pipeline/register_allocator.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using block::Segment;
 using block::TileInstr;
@@ -100,4 +100,4 @@ Result<Assembly> assemble(const Program& program, uint32_t pipeline, const std::
   return std::move(written.out);
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

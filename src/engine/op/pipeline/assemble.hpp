@@ -12,7 +12,7 @@
 #include "engine/op/prepared/prepared_constant.hpp"
 #include "engine/plan/ir.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// A join as the assembler sees it.
 struct JoinInfo {
@@ -73,4 +73,4 @@ bool depends_on_order(const Assembly& assembly);
 /// What the pipeline probing `join` needs from its table; known before it is built.
 JoinNeeds join_needs(const plan::Program& program, uint32_t join);
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using block::kNoRegister;
 using block::Segment;
@@ -269,4 +269,4 @@ void PipelineWriter::end_segment() {
   values_.clear();
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

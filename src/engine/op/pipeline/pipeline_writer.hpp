@@ -13,7 +13,7 @@
 #include "engine/op/pipeline/assemble.hpp"
 #include "registry/functions.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// An instruction whose registers are virtual: numbers below WrittenPipeline::fixed are registers already.
 struct VirtualInstr {
@@ -146,4 +146,4 @@ class PipelineWriter {
   std::vector<int> also_carried_;  // behind the segment being made only
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using block::kNoRegister;
 using block::ListRef;
@@ -193,4 +193,4 @@ bool RegisterAllocator::run(const std::vector<uint32_t>& joins) {
   return !too_large_;
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -9,7 +9,7 @@
 
 #include "engine/op/pipeline/pipeline_writer.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 class RegisterAllocator {
  public:
@@ -43,4 +43,4 @@ class RegisterAllocator {
   bool too_large_ = false;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

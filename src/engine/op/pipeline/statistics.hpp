@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 struct StageStats {
   std::string name;  // "scan", "filter", "join 1", "sink"
@@ -31,4 +31,4 @@ struct DeviceJoins {
   }
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

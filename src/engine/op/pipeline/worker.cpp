@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 ConstantValue::ConstantValue(const plan::Constant& constant)
     : size(static_cast<size_t>(registry::phys_size(constant.type.phys()))),
@@ -35,4 +35,4 @@ std::vector<DeclinedRow> rows_of(const block::FallbackBuffer& declined, uint32_t
   return rows;
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -11,7 +11,7 @@
 #include "engine/op/hash_agg/group_table.hpp"
 #include "engine/op/output/text_store.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// Rows of one chunk for one worker.
 struct Morsel {
@@ -87,4 +87,4 @@ class Worker {
   virtual int64_t read_bytes() const { return 0; }
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

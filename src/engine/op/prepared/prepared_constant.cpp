@@ -2,7 +2,7 @@
 
 #include "engine/op/call/regex_match.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 std::unique_ptr<PreparedConstant> prepare(plan::PreparedForm form, const plan::Constant& constant) {
   if (constant.is_null || constant.unheld) return nullptr;
@@ -27,4 +27,4 @@ PreparedConstants::PreparedConstants(const plan::Program& program, const std::ve
   }
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -10,7 +10,7 @@
 #include "engine/plan/prepared.hpp"
 #include "registry/types.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// What one of the CPU's workers has of its own of a constant: a view is what its register holds.
 class WorkerForm {
@@ -56,4 +56,4 @@ class PreparedConstants {
   int64_t memory_ = 0;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -10,7 +10,7 @@
 #include "columnar/batch.hpp"
 #include "engine/op/scan/key_range.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// Prepares a source's chunks on the caller's thread, one after another, while engine threads read earlier ones.
 class ChunkFeeder {
@@ -96,4 +96,4 @@ class ChunkSource {
   virtual std::string describe(int64_t index) const { return "chunk " + std::to_string(index); }
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -4,7 +4,7 @@
 
 #include "engine/op/scan/kernel.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using columnar::Layout;
 
@@ -52,4 +52,4 @@ bool register_bounds(const columnar::Field& field, const columnar::Bounds& bound
   return register_value(field, bounds.low, low) && register_value(field, bounds.high, high);
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

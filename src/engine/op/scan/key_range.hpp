@@ -7,7 +7,7 @@
 
 #include "columnar/bounds.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// Key values of a join's inner side.
 struct KeyRange {
@@ -30,4 +30,4 @@ inline constexpr size_t kMostKeyValues = 4096;
 /// Bounds as register values. False for layouts without integer registers and values that PostgreSQL does not have.
 bool register_bounds(const columnar::Field& field, const columnar::Bounds& bounds, int64_t* low, int64_t* high);
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -7,7 +7,7 @@
 #include "base/int128.hpp"
 #include "registry/functions.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 namespace {
 
@@ -184,4 +184,4 @@ bool SortedRows::next() {
   return true;
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -8,7 +8,7 @@
 
 #include "engine/op/output/result_batch.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 /// Brings the rows of `batch` in order, and fills its places. Returns the memory of its columns then; what they had is
 /// free, but for texts. Any thread.
@@ -47,4 +47,4 @@ class SortedRows {
   bool started_ = false;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

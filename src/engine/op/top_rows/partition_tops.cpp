@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 namespace {
 
@@ -37,4 +37,4 @@ bool PartitionTops::is_worth_it(int64_t rows, int64_t left_out) {
   return rows_ < kTriedRows || left_out_ * kWorthwhile >= rows_;
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 class PartitionTops {
  public:
@@ -46,4 +46,4 @@ class PartitionTops {
   std::unordered_map<std::string, SortKeys, Hash, std::equal_to<>> partitions_;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

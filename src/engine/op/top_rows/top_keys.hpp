@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 class TopKeys {
  public:
@@ -31,4 +31,4 @@ class TopKeys {
   std::vector<int64_t> keys_;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -1,6 +1,6 @@
 #include "engine/op/top_rows/top_writer.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using block::TileOp;
 using registry::Phys;
@@ -30,4 +30,4 @@ int write_order_key(PipelineWriter* writer) {
   return key;
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -6,7 +6,7 @@
 #include "engine/op/gist_join/spatial_keys.hpp"
 #include "engine/op/gist_join/write_probes.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 using block::JoinTable;
 
@@ -113,4 +113,4 @@ int TreeIndex::write_following(JoinWriter* writer, size_t position, int rows) co
   return write_next_probe(writer, position, rows);
 }
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

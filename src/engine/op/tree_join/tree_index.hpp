@@ -8,7 +8,7 @@
 #include "engine/op/join/join_index.hpp"
 #include "geo/build_packed_tree.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 
 class SpatialKeys;
 
@@ -38,4 +38,4 @@ class TreeIndex final : public JoinIndex {
   const char* bytes_ = nullptr;
 };
 
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

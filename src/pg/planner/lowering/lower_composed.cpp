@@ -64,7 +64,7 @@ Result<NodeId> Lowering::matches_regex(const FunctionCall& call, RegexOperator k
     if (most_weight_ != kAnyWeight && ++regexes_ * kWeight > most_weight_)
       return unsupported("many regular expressions for the rows that are expected");
     TranslatedRegex translated;
-    if (!translate_regex(regex, any_case, &translated) || !engine::exec::is_regex(translated.pattern, any_case))
+    if (!translate_regex(regex, any_case, &translated) || !engine::op::is_regex(translated.pattern, any_case))
       return unsupported("regular expression with parts that only PostgreSQL knows");
     const char letters = translated.ascii_only ? engine::expr::kRegexOfAscii : engine::expr::kRegexOfAnyText;
     const NodeId pattern = builder_.constant(kText, false, letters + translated.pattern);

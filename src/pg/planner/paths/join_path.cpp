@@ -322,7 +322,7 @@ bool may_probe(PlannerInfo* root, const EngineInput* probing, const OfferedJoin&
   if (probing->scan->gated) return false;
   if (marks_matches(kind) && has_late_conditions(probing)) return false;
   if (probing->scan->leaves != NIL && !guc::pg_strom::enable_partitionwise_gpujoin) return false;
-  return list_length(probing->joins) < static_cast<int>(engine::exec::kMostJoins);
+  return list_length(probing->joins) < static_cast<int>(engine::op::kMostJoins);
 }
 
 // As in remember(). What is wrong with the other direction is told of the one that PostgreSQL asks for.

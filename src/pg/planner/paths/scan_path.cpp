@@ -116,7 +116,7 @@ void split_filters(PlannerState* state, EngineScan* scan) {
     }
     int operations = 0;
     const char* reason = why_not_lowered(state, reinterpret_cast<Node*>(clause->clause), &operations);
-    const bool has_room = list_length(memberships) < static_cast<int>(engine::exec::kMostJoins);
+    const bool has_room = list_length(memberships) < static_cast<int>(engine::op::kMostJoins);
     EngineMembership* membership = reason != nullptr && has_room ? membership_of(state, clause) : nullptr;
     if (membership != nullptr) {
       memberships = lappend(memberships, membership);

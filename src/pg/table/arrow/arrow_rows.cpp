@@ -109,14 +109,14 @@ bool ArrowRows::has_bounds(uint32_t column) const {
   return known.is_ok() && known.value();
 }
 
-bool ArrowRows::may_hold(int64_t index, uint32_t column, const engine::exec::KeyRange& keys) const {
+bool ArrowRows::may_hold(int64_t index, uint32_t column, const engine::op::KeyRange& keys) const {
   const auto nulls = source_->null_count(place_of(index), static_cast<int>(column));
   if (nulls.is_ok() && nulls.value() == batch_of(index).rows) return false;
   const auto bounds = source_->bounds(place_of(index), static_cast<int>(column));
   int64_t low, high;
   if (!bounds.is_ok() || !bounds.value().has_value()) return true;
   const columnar::Field& field = source_->field(batch_of(index).file, static_cast<int>(column));
-  return !engine::exec::register_bounds(field, *bounds.value(), &low, &high) || keys.overlaps(low, high);
+  return !engine::op::register_bounds(field, *bounds.value(), &low, &high) || keys.overlaps(low, high);
 }
 
 // A file may have been replaced by one of another layout since the plan was made.

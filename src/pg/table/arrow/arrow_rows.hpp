@@ -28,7 +28,7 @@ class ArrowRows : public source::DecodedRows {
   std::string describe(int64_t index) const override;
   uint64_t place(int64_t index) const override;
   bool has_bounds(uint32_t column) const override;
-  bool may_hold(int64_t index, uint32_t column, const engine::exec::KeyRange& keys) const override;
+  bool may_hold(int64_t index, uint32_t column, const engine::op::KeyRange& keys) const override;
   columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const override {
     return source_->origin(chosen_, columns);
   }

@@ -5,7 +5,7 @@
 namespace strom::pg::table {
 
 using format::heap::RowPlaces;
-using Stripe = engine::exec::ChunkSource::Stripe;
+using Stripe = engine::op::ChunkSource::Stripe;
 
 namespace {
 

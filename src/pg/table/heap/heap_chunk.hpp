@@ -76,7 +76,7 @@ struct HeapChunk {
   ItemPointerData tid_of(int64_t row) const;
   BlockNumber first_block() const;
   /// What is cached is cut as it would be if it were read.
-  std::vector<engine::exec::ChunkSource::Stripe> stripes() const;
+  std::vector<engine::op::ChunkSource::Stripe> stripes() const;
   /// nullptr for others.
   PageChunk* pages() {
     auto* held = std::get_if<std::unique_ptr<PageChunk>>(&content);

@@ -46,7 +46,7 @@ class HeapRows : public source::RowSource {
   int64_t chunk_rows(int64_t) const override { return 0; }
   int64_t total_rows() const override;
   Result<columnar::BatchView> chunk(int64_t index) const override;
-  engine::exec::ChunkFeeder* feeder() const override { return feeder_.get(); }
+  engine::op::ChunkFeeder* feeder() const override { return feeder_.get(); }
   bool stable_text() const override { return false; }  // pages are unpinned
   bool converts_late() const override { return true; }
   std::string describe(int64_t index) const override;

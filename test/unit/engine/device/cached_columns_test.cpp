@@ -25,7 +25,7 @@ const ValueType kInt4{TypeId::kInt4, 0}, kBool{TypeId::kBool, 0}, kText{TypeId::
 constexpr size_t kMuch = size_t{1} << 31;
 
 /// One chunk of a row number and of texts in each way that columns can have them.
-class Mixed : public exec::ChunkSource {
+class Mixed : public op::ChunkSource {
  public:
   static constexpr int kWays = 5;
 
@@ -149,11 +149,11 @@ plan::Program grouping(uint32_t column) {
   return p;
 }
 
-Machine machine_of(exec::Device* device) {
+Machine machine_of(device::Device* device) {
   return {"memory of its own", inst::run_morsel_for(platform::best_isa()), false, device};
 }
 
-Outcome run_on(const plan::Program& program, const exec::ChunkSource& source, exec::Device* device, int threads = 2) {
+Outcome run_on(const plan::Program& program, const op::ChunkSource& source, device::Device* device, int threads = 2) {
   exec::Options options;
   options.threads = threads;
   return run(program, {&source}, machine_of(device), options);
@@ -171,7 +171,7 @@ TEST(CachedColumns, are_the_same_in_every_form) {
       EXPECT_EQ(got.stats.device_rows, 23'000);
     }
   }
-  const exec::DeviceBytes bytes = run_on(projection(1 << 30), table, device.get()).stats.device_bytes;
+  const op::DeviceBytes bytes = run_on(projection(1 << 30), table, device.get()).stats.device_bytes;
   EXPECT_GT(bytes.kept, 23'000 * 40);
   EXPECT_LT(bytes.copied, 5 * 3000);  // views of columns
 }

@@ -81,16 +81,16 @@ class KeptJoins : public testing::Test {
     inner_.name_columns();
   }
 
-  std::unique_ptr<exec::Device> device(size_t memory = kMuch) {
+  std::unique_ptr<device::Device> device(size_t memory = kMuch) {
     return host_device(inst::run_morsel_for(platform::best_isa()), 3, memory);
   }
-  Outcome run_on(const Query& query, exec::Device* device, exec::Options options = {}) {
+  Outcome run_on(const Query& query, device::Device* device, exec::Options options = {}) {
     options.threads = 2;
     return run(query.program(), {&inner_, &outer_},
                {"a device", inst::run_morsel_for(platform::best_isa()), false, device}, options);
   }
   /// Runs it; true when its table was there.
-  bool finds(const Query& query, exec::Device* device) {
+  bool finds(const Query& query, device::Device* device) {
     const Outcome got = run_on(query, device);
     EXPECT_EQ(got.rows, run_on(query, nullptr).rows);
     EXPECT_EQ(got.stats.device_joins.kept + got.stats.device_joins.built, 1);
@@ -128,7 +128,7 @@ TEST_F(KeptJoins, are_not_kept_when_rows_may_be_others) {
 }
 
 /// Its name is another one at the second question.
-class Changing : public exec::ChunkSource {
+class Changing : public op::ChunkSource {
  public:
   explicit Changing(const Table* table) : table_(table) {}
   int64_t chunk_count() const override { return table_->chunk_count(); }
@@ -168,8 +168,7 @@ TEST_F(KeptJoins, with_declined_rows_and_in_several_passes_are_not_kept) {
     Machine({"", inst::run_morsel_for(platform::best_isa()), false, machine.get()}).use_by(&options);
     auto execution = exec::Execution::create(query.program(), {&inner_, &outer_}, {}, options).value();
     size_t declined = 0;
-    execution->on_declined_build(
-        [&](uint32_t, const std::vector<exec::DeclinedRow>& rows) { declined += rows.size(); });
+    execution->on_declined_build([&](uint32_t, const std::vector<op::DeclinedRow>& rows) { declined += rows.size(); });
     while (execution->next([] {}).value() != nullptr) continue;
     EXPECT_EQ(declined, 3u);
     EXPECT_EQ(execution->stats().device_joins.kept, 0);
@@ -190,7 +189,7 @@ TEST_F(KeptJoins, with_parameters_are_those_of_their_values) {
     exec::Options options;
     Machine({"", inst::run_morsel_for(platform::best_isa()), false, machine.get()}).use_by(&options);
     auto execution = exec::Execution::create(program, {&inner_, &outer_}, {std::move(value)}, options).value();
-    execution->on_declined_build([](uint32_t, const std::vector<exec::DeclinedRow>&) {});
+    execution->on_declined_build([](uint32_t, const std::vector<op::DeclinedRow>&) {});
     while (execution->next([] {}).value() != nullptr) continue;
     return execution->stats().device_joins.kept;
   };
@@ -235,7 +234,7 @@ TEST_F(KeptJoins, and_the_cpu_where_the_device_has_no_memory) {
 }
 
 TEST_F(KeptJoins, names_of_programs) {
-  const auto text = [](const plan::Program& p) { return exec::build_text(p, 0, exec::join_needs(p, 0), false).text; };
+  const auto text = [](const plan::Program& p) { return op::build_text(p, 0, op::join_needs(p, 0), false).text; };
   std::set<std::string> texts;
   const std::vector<Query> queries = {
       {}, {.below = 201}, {.by_text = true}, {.reads_text = false}, {.divides = true}, {.below = 201, .divides = true}};
@@ -244,7 +243,7 @@ TEST_F(KeptJoins, names_of_programs) {
   // Other nodes of the program do not matter.
   plan::Program p = Query().program();
   const std::string wanted = text(p);
-  EXPECT_NE(exec::build_text(p, 0, exec::join_needs(p, 0), true).text, wanted);
+  EXPECT_NE(op::build_text(p, 0, op::join_needs(p, 0), true).text, wanted);
   plan::Builder b(p);
   p.pipelines[1].quals = {b.call("int4lt", {b.column(0, kInt4), b.constant(kInt4, false, int_bytes(7))}).value()};
   EXPECT_EQ(text(p), wanted);
@@ -260,20 +259,20 @@ TEST_F(KeptJoins, names_of_programs) {
 
 TEST(JoinImage, is_refused_when_it_is_none) {
   const auto machine = host_device(inst::run_morsel_for(platform::best_isa()), 1, kMuch);
-  exec::JoinBuild build({Phys::kI32}, {Phys::kStr}, {}, {});
+  op::JoinBuild build({Phys::kI32}, {Phys::kStr}, {}, {});
   for (int i = 0; i < 100; ++i)
     build.append_row({{kInt4, false, -1, int_bytes(i)}}, {{kText, i % 3 == 0, -1, "payload " + std::to_string(i)}});
   ASSERT_TRUE(build.finish(1 << 20, 1).is_ok());
-  exec::DeviceImage image;
-  exec::put_cached_join(build, {1, 2}, 500, &image);
+  op::DeviceImage image;
+  op::put_cached_join(build, {1, 2}, 500, &image);
   const auto region = machine->allocate(image.size(), true, [] { return true; }).value();
   image.write(region->host(), region->device());
-  const auto read = exec::read_cached_join(region->bytes(), {Phys::kI32}, {Phys::kStr});
+  const auto read = op::read_cached_join(region->bytes(), {Phys::kI32}, {Phys::kStr});
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(read->scanned_rows, 500);
   EXPECT_EQ(read->table.row_count, 100u);
-  EXPECT_EQ(read->id, (exec::BuildId{1, 2}));
-  const exec::JoinBuild kept({Phys::kI32}, {Phys::kStr}, {}, *read, nullptr);
+  EXPECT_EQ(read->id, (op::BuildId{1, 2}));
+  const op::JoinBuild kept({Phys::kI32}, {Phys::kStr}, {}, *read, nullptr);
   std::vector<int64_t> rows;
   kept.lookup({{kInt4, false, -1, int_bytes(42)}}, &rows);
   ASSERT_EQ(rows.size(), 1u);
@@ -281,14 +280,14 @@ TEST(JoinImage, is_refused_when_it_is_none) {
   const auto* text = static_cast<const registry::StrView*>(kept.payload(0).at(43));
   EXPECT_EQ(std::string(text->ptr, static_cast<size_t>(text->len)), "payload 43");
   EXPECT_EQ(kept.key_range(0)->highest, 99);
-  EXPECT_FALSE(exec::read_cached_join(region->bytes(), {Phys::kI64}, {Phys::kStr}).has_value());
-  EXPECT_FALSE(exec::read_cached_join(region->bytes(), {Phys::kI32}, {}).has_value());
+  EXPECT_FALSE(op::read_cached_join(region->bytes(), {Phys::kI64}, {Phys::kStr}).has_value());
+  EXPECT_FALSE(op::read_cached_join(region->bytes(), {Phys::kI32}, {}).has_value());
   // Nonsense in place of any word is seen, or is no pointer.
   for (size_t place = 0; place + 8 <= region->size(); place += 8) {
     image.write(region->host(), region->device());
     const uint64_t nonsense = 0x123456789abcdefull;
     std::memcpy(region->host() + place, &nonsense, sizeof nonsense);
-    (void)exec::read_cached_join(region->bytes(), {Phys::kI32}, {Phys::kStr});
+    (void)op::read_cached_join(region->bytes(), {Phys::kI32}, {Phys::kStr});
   }
 }
 

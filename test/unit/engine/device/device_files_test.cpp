@@ -11,7 +11,7 @@
 
 #include "engine/device/device_columns.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::device {
 namespace {
 
 using columnar::ColumnView;
@@ -267,4 +267,4 @@ TEST_F(DeviceFilesTest, failures) {
 }
 
 }  // namespace
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::device

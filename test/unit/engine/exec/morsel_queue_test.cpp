@@ -16,7 +16,7 @@ namespace strom::engine::exec {
 namespace {
 
 /// Chunks of so many rows, each at a place of its own.
-class Chunks : public ChunkSource, private ChunkFeeder {
+class Chunks : public op::ChunkSource, private op::ChunkFeeder {
  public:
   Chunks(int64_t count, int64_t rows, bool is_fed = false) : count_(count), rows_(rows), is_fed_(is_fed) {}
   int64_t chunk_count() const override { return count_; }
@@ -28,7 +28,7 @@ class Chunks : public ChunkSource, private ChunkFeeder {
   }
   uint64_t place(int64_t index) const override { return static_cast<uint64_t>(index + first_); }
   uint32_t part(int64_t index) const override { return static_cast<uint32_t>(index % 2); }
-  ChunkFeeder* feeder() const override { return is_fed_ ? const_cast<Chunks*>(this) : nullptr; }
+  op::ChunkFeeder* feeder() const override { return is_fed_ ? const_cast<Chunks*>(this) : nullptr; }
   /// As if chunks before were left out.
   void begin_at(int64_t first) { first_ = first; }
 
@@ -59,7 +59,7 @@ std::map<size_t, Taken> take_all(Chunks& source, const MorselAffinity& affinity,
   std::map<size_t, Taken> taken;
   for (size_t turn = 0;; ++turn) {
     const size_t device = devices[turn % devices.size()];
-    Morsel morsel;
+    op::Morsel morsel;
     const Result<bool> more = queue.next(&morsel, false, device);
     EXPECT_TRUE(more.is_ok());
     if (!more.is_ok() || !more.value()) break;
@@ -153,7 +153,7 @@ TEST(OneQueue, ThreadsOfAllDevicesAtATime) {
     std::vector<std::thread> threads;
     for (size_t i = 0; i < 6; ++i)
       threads.emplace_back([&, i] {
-        Morsel morsel;
+        op::Morsel morsel;
         while (queue.next(&morsel, true, i % 3).value()) rows += morsel.rows;
       });
     for (int64_t i = 0; is_fed && i < source.chunk_count(); ++i) queue.add_fed();
@@ -173,7 +173,7 @@ Lanes run_lanes(Chunks& source, size_t lanes, size_t thread_count) {
   std::vector<std::thread> threads;
   for (size_t i = 0; i < thread_count; ++i)
     threads.emplace_back([&] {
-      Morsel morsel;
+      op::Morsel morsel;
       while (queue.next(&morsel, true, 0).value()) {
         {
           std::lock_guard lock(mutex);
@@ -212,9 +212,9 @@ TEST_P(Queue, OneLaneHasAllRowsInOrder) {
 TEST(OneQueue, WhoWaitsForALaneIsWoken) {
   Chunks source(4, 100);
   MorselQueue queue(source, 100, {}, MorselAffinity({}, {}), 1);
-  Morsel morsel;
+  op::Morsel morsel;
   ASSERT_TRUE(queue.next(&morsel, true, 0).value());
-  Morsel other;
+  op::Morsel other;
   EXPECT_FALSE(queue.next(&other, false, 0).value());  // the only lane is taken
   std::thread waiting([&] { EXPECT_FALSE(queue.next(&other, true, 0).value()); });
   queue.stop();
@@ -222,7 +222,7 @@ TEST(OneQueue, WhoWaitsForALaneIsWoken) {
 }
 
 /// One chunk with columns that are loaded when two threads are at it, or a while has passed.
-class SlowColumns : public ChunkSource {
+class SlowColumns : public op::ChunkSource {
  public:
   static constexpr int64_t kColumns = 6, kRows = 1000;
   int64_t chunk_count() const override { return 1; }
@@ -264,7 +264,7 @@ TEST_P(Columns, OfOneChunkAreLoadedByAllThreads) {
   // The thread that answers to interrupts does not wait, but looks again.
   const auto run = [&](bool waits) {
     while (rows < SlowColumns::kRows) {
-      Morsel morsel;
+      op::Morsel morsel;
       const Result<bool> more = queue.next(&morsel, waits, 0);
       if (!more.is_ok()) return;
       if (!more.value() && waits) return;

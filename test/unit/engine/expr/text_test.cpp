@@ -135,7 +135,7 @@ TEST(UnstableText, BuildSidesOwnKeysAndPayload) {
 
 /// One chunk of (number int4, text) in register form; every third text is "compressed": its first byte is how often the
 /// second is repeated. A first byte of 0 cannot be inflated.
-class PackedTable : public exec::ChunkSource {
+class PackedTable : public op::ChunkSource {
  public:
   explicit PackedTable(int rows) : rows_(rows) {
     for (int i = 0; i < rows + block::kTilePadding; ++i) {

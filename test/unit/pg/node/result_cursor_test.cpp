@@ -7,7 +7,7 @@ namespace strom::pg::node {
 namespace {
 
 ResultCursor::Batch batch_of(int64_t rows, int64_t bytes) {
-  auto batch = std::make_shared<engine::exec::ResultBatch>();
+  auto batch = std::make_shared<engine::op::ResultBatch>();
   batch->rows = rows;
   batch->memory_bytes = bytes;
   return batch;

@@ -8,7 +8,7 @@
 
 #include "engine/block/hash.hpp"
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 namespace {
 
 using block::AccKind;
@@ -133,4 +133,4 @@ TEST(GroupTable, GroupsBySomeOfTheKeys) {
 }
 
 }  // namespace
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op

@@ -80,7 +80,7 @@ plan::Program make_program(const Wanted& wanted, bool keys) {
 }
 
 int own_groups(const plan::Program& p) {
-  return static_cast<int>(exec::assemble(p, 0, {}, {}, {false, true, false, true}, false).value().code.own_groups);
+  return static_cast<int>(op::assemble(p, 0, {}, {}, {false, true, false, true}, false).value().code.own_groups);
 }
 
 /// Tiles one by one, each in a launch of its own.
@@ -124,7 +124,7 @@ void expect_same(const std::vector<Machine>& on, int64_t memory_budget, int rows
 TEST(OwnGroups, SameOnAllMachines) { expect_same(machines(), 0, 3000); }
 
 #ifndef __SANITIZE_THREAD__  // which does not know fibers
-std::vector<Machine> paused_machines(std::vector<std::unique_ptr<exec::Device>>* devices) {
+std::vector<Machine> paused_machines(std::vector<std::unique_ptr<device::Device>>* devices) {
   std::vector<Machine> found;
   for (const auto& [name, run] :
        {std::pair{"single tiles", &run_single_tiles}, {"stopped", &run_stopped}, {"SIMT apart", &run_morsel_simt}}) {
@@ -135,12 +135,12 @@ std::vector<Machine> paused_machines(std::vector<std::unique_ptr<exec::Device>>*
 }
 
 TEST(OwnGroups, SameInPausedLaunches) {
-  std::vector<std::unique_ptr<exec::Device>> devices;
+  std::vector<std::unique_ptr<device::Device>> devices;
   expect_same(paused_machines(&devices), 0, 9000);
 }
 
 TEST(OwnGroups, SameWhereTablesBecomeFull) {
-  std::vector<std::unique_ptr<exec::Device>> devices;
+  std::vector<std::unique_ptr<device::Device>> devices;
   expect_same(paused_machines(&devices), 1, 9000);
 }
 #endif

@@ -183,13 +183,13 @@ class ChainRun {
     machine.use_by(&options);
     const Status valid = plan::verify(program_);
     EXPECT_TRUE(valid.is_ok()) << valid.message();
-    std::vector<const exec::ChunkSource*> sources;
+    std::vector<const op::ChunkSource*> sources;
     for (const Side& side : chain.sides) sources.push_back(&side.table);
     execution_ = exec::Execution::create(program_, sources, {}, options).value();
   }
 
   Rows run() {
-    execution_->on_pass_end([this](const std::vector<exec::DeclinedRow>& rows) { decide(rows); });
+    execution_->on_pass_end([this](const std::vector<op::DeclinedRow>& rows) { decide(rows); });
     for (;;) {
       auto batch = execution_->next([] {});
       EXPECT_TRUE(batch.is_ok()) << batch.status().message();
@@ -219,8 +219,8 @@ class ChainRun {
     return text + "|" + fields.back();
   }
 
-  void decide(const std::vector<exec::DeclinedRow>& rows) {
-    for (const exec::DeclinedRow& row : rows) {
+  void decide(const std::vector<op::DeclinedRow>& rows) {
+    for (const op::DeclinedRow& row : rows) {
       ++decided_;
       Combined combined{};
       if (row.build_join >= 0) {
@@ -242,7 +242,7 @@ class ChainRun {
     return held_.back().get();
   }
 
-  void join(size_t step, const exec::DeclinedRow& row, Combined combined) {
+  void join(size_t step, const op::DeclinedRow& row, Combined combined) {
     if (step == kJoins) {
       lines_.push_back(Chain::line(combined));
       return;

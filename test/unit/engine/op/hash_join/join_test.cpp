@@ -75,7 +75,7 @@ struct Sides {
 
   static bool has_payload(JoinKind kind) { return kind != JoinKind::kSemi && kind != JoinKind::kAnti; }
 
-  std::vector<const exec::ChunkSource*> sources() const { return {&inner.table, &outer.table}; }
+  std::vector<const op::ChunkSource*> sources() const { return {&inner.table, &outer.table}; }
 
   bool has_outer(const Row& o) const { return !filtered || (o.value && *o.value < 12); }
   bool has_inner(const Row& i) const { return !filtered || (i.value && *i.value == 14); }
@@ -312,8 +312,8 @@ TEST(JoinPasses, CombineAndDeclineOnce) {
     auto execution = exec::Execution::create(p, {&first.table, &second.table, &outer.table}, {}, options).value();
     size_t hook_calls = 0;
     std::vector<std::pair<int64_t, int64_t>> declined;
-    auto add = [&](const std::vector<exec::DeclinedRow>& rows) {
-      for (const exec::DeclinedRow& row : rows) {
+    auto add = [&](const std::vector<op::DeclinedRow>& rows) {
+      for (const op::DeclinedRow& row : rows) {
         const Row& o = outer.rows[static_cast<size_t>(row.chunk * 1700 + row.row)];
         plan::Constant key{kInt4, !o.key, -1, o.key ? int_bytes(*o.key) : ""};
         if (!execution->is_in_pass(0, {key})) continue;
@@ -325,7 +325,7 @@ TEST(JoinPasses, CombineAndDeclineOnce) {
         if (execution->is_in_pass(1, {next})) declined.emplace_back(row.chunk, row.row);
       }
     };
-    execution->on_pass_end([&](const std::vector<exec::DeclinedRow>& rows) {
+    execution->on_pass_end([&](const std::vector<op::DeclinedRow>& rows) {
       ++hook_calls;
       add(rows);
     });
@@ -402,7 +402,7 @@ TEST(JoinPasses, MeasuresAndStaysBelowTheLimit) {
 }
 
 TEST(BucketSizes, MakeParts) {
-  exec::BucketSizes sizes;
+  op::BucketSizes sizes;
   for (uint64_t i = 0; i < 10'000; ++i) sizes.add(block::mix(i), 10);
   sizes.add(block::mix(7), 1'000'000);
   EXPECT_EQ(sizes.rows(), 10'001);
@@ -410,7 +410,7 @@ TEST(BucketSizes, MakeParts) {
   EXPECT_GE(parts.size(), 20u);
   EXPECT_LE(parts.size(), 26u);
   uint32_t next = 0;
-  for (const exec::Partition& part : parts) {
+  for (const op::Partition& part : parts) {
     EXPECT_EQ(part.first, next);
     EXPECT_LE(part.first, part.last);
     next = part.last + 1;

@@ -24,7 +24,7 @@ using block::PageAttribute;
 using block::PageColumn;
 using block::PageStep;
 using block::PageTask;
-using exec::DeviceImage;
+using op::DeviceImage;
 
 constexpr uint32_t kPageSize = 8192, kFirstBlock = 1234567;
 

@@ -68,8 +68,8 @@ Program shared(int levels) {
   });
 }
 
-Result<exec::Assembly> assembled(const Program& p) {
-  return exec::assemble(p, 0, {}, {}, {false, true, false, false}, false);
+Result<op::Assembly> assembled(const Program& p) {
+  return op::assemble(p, 0, {}, {}, {false, true, false, false}, false);
 }
 
 void expect_walks_end(const Program& p) {
@@ -122,7 +122,7 @@ TEST(LongProgram, NumbersOfListsFitBehindManyFilters) {
   ASSERT_TRUE(plan::verify(p).is_ok());
   const auto found = assembled(p);
   ASSERT_TRUE(found.is_ok()) << found.status().message();
-  const exec::Assembly& code = found.value();
+  const op::Assembly& code = found.value();
   ASSERT_GT(code.segments.size(), 4000u);
   bool has_gate = false;
   for (const block::TileInstr& instr : code.instrs) {
@@ -144,7 +144,7 @@ TEST(LongProgram, AsABuildSideHasAName) {
   p.joins.resize(1);
   p.joins[0].inner_keys = p.joins[0].payload = p.pipelines[0].outputs;
   p.pipelines[0].sink = plan::SinkKind::kBuild;
-  EXPECT_FALSE(exec::build_text(p, 0, {}, false).text.empty());
+  EXPECT_FALSE(op::build_text(p, 0, {}, false).text.empty());
 }
 
 }  // namespace

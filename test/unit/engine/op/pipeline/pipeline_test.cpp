@@ -53,7 +53,7 @@ struct Star {
       }
   }
 
-  std::vector<const exec::ChunkSource*> sources() const { return {&dim, &fact}; }
+  std::vector<const op::ChunkSource*> sources() const { return {&dim, &fact}; }
 
   /// fact join dim on key, value < limit. The caller adds the sink.
   plan::Program join_program(int32_t limit) const {
@@ -357,7 +357,7 @@ TEST(Execution, CorruptTextOffsetIsAnError) {
   p.sources = {{{kText}}};
   p.pipelines.resize(1);
   p.pipelines[0].outputs = {b.column(0, kText)};
-  struct Broken : exec::ChunkSource {
+  struct Broken : op::ChunkSource {
     int32_t offsets[3] = {0, 5, 2};
     int64_t chunk_count() const override { return 1; }
     int64_t total_rows() const override { return 2; }

@@ -9,8 +9,8 @@
 namespace strom::engine::test {
 namespace {
 
-using exec::ConstantUse;
-using exec::PreparedConstants;
+using op::ConstantUse;
+using op::PreparedConstants;
 using plan::NodeId;
 using plan::PreparedForm;
 using plan::ValueType;

@@ -11,7 +11,7 @@ namespace {
 using columnar::Bounds;
 using columnar::Field;
 using columnar::Layout;
-using engine::exec::KeyRange;
+using engine::op::KeyRange;
 
 TEST(KeyRange, Overlaps) {
   const KeyRange range{10, 20, {}};
@@ -41,7 +41,7 @@ TEST(KeyRange, RegistersOfBounds) {
     bounds.low = low;
     bounds.high = high;
     int64_t from = 0, to = -1;  // not known
-    if (!engine::exec::register_bounds(field, bounds, &from, &to)) return {0, -1};
+    if (!engine::op::register_bounds(field, bounds, &from, &to)) return {0, -1};
     return {from, to};
   };
   const std::pair<int64_t, int64_t> unknown{0, -1};

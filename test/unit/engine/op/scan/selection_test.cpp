@@ -176,13 +176,13 @@ TEST(Selection, JoinsAndGroupsWhatIsThere) {
 }
 
 // As when a source of another kind is fed beside one that has its chunks at hand.
-class Slices : public exec::ChunkSource, public exec::ChunkFeeder {
+class Slices : public op::ChunkSource, public op::ChunkFeeder {
  public:
   Slices(const Table& table, int64_t rows) : table_(table), rows_(rows) {}
 
   int64_t chunk_count() const override { return 0; }
   int64_t total_rows() const override { return table_.total_rows(); }
-  exec::ChunkFeeder* feeder() const override { return const_cast<Slices*>(this); }
+  op::ChunkFeeder* feeder() const override { return const_cast<Slices*>(this); }
   bool feed() override {
     if (chunk_ == table_.chunk_count()) return false;
     const int64_t all = table_.chunk(chunk_).value().rows;

@@ -19,7 +19,7 @@ const ValueType kInt4{TypeId::kInt4, 0}, kNumeric{TypeId::kNumeric, kScale};
 
 /// One chunk of (number int4, numeric) in register form: hundredths of `number`, negative where it is odd. Every fifth
 /// value has more digits than an ordinary one, every seventh is null, every eleventh NaN.
-class StoredTable : public exec::ChunkSource {
+class StoredTable : public op::ChunkSource {
  public:
   explicit StoredTable(int rows) : rows_(rows) {
     for (int i = 0; i < rows + block::kTilePadding; ++i) {

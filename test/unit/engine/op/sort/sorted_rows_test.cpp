@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-namespace strom::engine::exec {
+namespace strom::engine::op {
 namespace {
 
 using registry::StrView;
@@ -108,4 +108,4 @@ TEST(SortedRows, NothingToMerge) {
 }
 
 }  // namespace
-}  // namespace strom::engine::exec
+}  // namespace strom::engine::op
