@@ -9,6 +9,7 @@ import exceptions
 import formatting
 import layers
 import names
+import namespaces
 import pages
 import regimes
 import size
@@ -110,6 +111,12 @@ CASES = [
      {"docs/dev/a.md": "`base/x` `x.cpp` `src/base` `/dev/null` `base/X.cpp` `y`\n", "src/base/x.cpp": ""}),
     ("names", names.check_names, {}, {"src/base/x.cpp": "int a;  // See y.hpp.\n"}, "src/base/x.cpp y.hpp",
      {"src/base/x.cpp": "// See base/x.cpp.\n#include \"y.hpp\"\n"}),
+    ("namespaces", namespaces.check_namespaces, {}, {"src/pg/a/x.cpp": "namespace strom::pg::b {\nint f();\n}\n"},
+     "src/pg/a strom::pg::b",
+     {"src/pg/a/c/x.cpp": "namespace strom::pg::b {\nclass B;\n}\n\nnamespace strom::pg::a {\nint f();\n}\n",
+      "src/base/x.hpp": "namespace strom::base {\nint f();\n}\n"}),
+    ("namespaces", namespaces.check_namespaces, {}, {"src/engine/a/x.cpp": "namespace strom::engine {\nint f();\n}\n"},
+     "src/engine/a strom::engine", {"src/store/a/x.cpp": "namespace strom::store {\nint f();\n}\n"}),
     ("columns", pages.check_columns, {}, {"README.md": "x" * 121}, "README.md",
      {"README.md": "x" * 120 + "\n```\n" + "x" * 200 + "\n```\n"}),
     ("columns", pages.check_columns, {}, {"README.md": "| " + "x" * 300 + " |\n"}, "README.md",
