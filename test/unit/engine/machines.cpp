@@ -22,14 +22,14 @@ std::vector<Machine> find_machines() {
 #ifndef __SANITIZE_THREAD__  // which does not know fibers
   found.push_back({"CUDA as SIMT", run_morsel_simt, true});
 #endif
-  static const std::unique_ptr<device::Device> apart =
+  static const std::unique_ptr<engine::device::Device> apart =
       host_device(inst::run_morsel_for(platform::best_isa()), 3, size_t{1} << 31);
   found.push_back({"memory of its own", inst::run_morsel_for(platform::best_isa()), false, apart.get()});
 #ifdef STROM_EMULATED_MODULE_PATH
-  static const std::unique_ptr<device::Device> device =
-      device::Device::open(device::Module::open(device::test::module_path()).value(), 0).value();
+  static const std::unique_ptr<strom::device::Device> device =
+      strom::device::Device::open(strom::device::Module::open(strom::device::test::module_path()).value(), 0).value();
   static service::LocalMachine cuda(device.get());
-  const bool emulated = device::test::is_emulated();
+  const bool emulated = strom::device::test::is_emulated();
   found.push_back({kCudaDevice, inst::run_morsel_for(platform::best_isa()), emulated, &cuda});
   if (!emulated) {  // all else was tested elsewhere
     const auto others = [](const Machine& machine) { return machine.name != kCudaDevice; };
