@@ -37,7 +37,7 @@ FLOORS = {
     "semi": 0.5,
 }
 # An emulated machine has tables of a few dozen rows, where these rarely pay.
-SMALL_FLOORS = {**FLOORS, "top": 0.05, "sets": 0.05, "distinct aggregate": 0}
+SMALL_FLOORS = {**FLOORS, "group": 0.5, "top": 0.05, "sets": 0.05, "distinct aggregate": 0}
 HOST_SETTINGS = {
     "pg_strom.enabled": "off",
     "arrow_fdw.stats_hint_enabled": "off",

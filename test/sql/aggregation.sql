@@ -129,6 +129,12 @@ DROP TABLE letters;
 SELECT id, 1 / x FROM edges ORDER BY id LIMIT 1;
 -- Not for an order that the engine does not know, an output that could hide an error, and a number that is not known.
 EXPLAIN (COSTS OFF) SELECT id FROM facts ORDER BY t COLLATE "en-x-icu" LIMIT 3;
+-- Of texts that two collations claim PostgreSQL has a minimum only where it compares none.
+CREATE TABLE claimed (x text COLLATE "en-x-icu", y text COLLATE "und-x-icu");
+INSERT INTO claimed SELECT i, i FROM generate_series(1, 100) i;
+SELECT min(x || y) FILTER (WHERE x LIKE 'a%') FROM claimed;
+SELECT min(x || y) FROM claimed;
+DROP TABLE claimed;
 EXPLAIN (COSTS OFF) SELECT to_char(i4, '999') FROM facts ORDER BY id LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT id FROM facts ORDER BY id LIMIT (SELECT 3);
 

@@ -54,6 +54,7 @@ bool library_has_plain_utf8() {
 }  // namespace
 
 bool collation_orders_bytes(Oid collation) {
+  if (!OidIsValid(collation)) return false;  // of values that two collations claim
   if (server_orders_bytes(collation)) return true;
   if (GetDatabaseEncoding() != PG_UTF8 || !library_has_plain_utf8()) return false;
   const char* name = name_in_c_library(collation);

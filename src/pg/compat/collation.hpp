@@ -6,7 +6,7 @@
 namespace strom::pg::compat {
 
 /// True if the collation orders text by its bytes: C, PostgreSQL's own C.UTF-8, and that of a C library which is known
-/// to do so.
+/// to do so. False for InvalidOid: values whose collation is not known.
 bool collation_orders_bytes(Oid collation);
 
 /// True if upper() and lower() map each character by itself, whatever stands beside it, to one character. Of all others
