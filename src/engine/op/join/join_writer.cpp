@@ -194,6 +194,7 @@ void JoinWriter::emit_build_rows() {
 void JoinWriter::emit_partition(const std::vector<NodeId>& key_nodes, Partition partition) {
   if (partition.is_whole()) return;
   std::vector<int> keys;
+  keys.reserve(key_nodes.size());
   for (NodeId id : key_nodes) keys.push_back(join_key(id));
   const int hash = tiles_.new_register(Phys::kI64), mask = tiles_.new_register(Phys::kBool);
   tiles_.emit(TileOp::kHash, hash).list = keys;
