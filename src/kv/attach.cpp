@@ -87,7 +87,7 @@ bool parse_token(const char* text, uint8_t* bytes) {
 }
 
 int connect_to(const char* path, std::string* what) {
-  if (strncmp(path, kTcpPrefix, strlen(kTcpPrefix)) == 0) return connect_by_tcp(path, what);
+  if (is_by_tcp(path)) return connect_by_tcp(path, what);
   struct sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const size_t length = strlen(path);

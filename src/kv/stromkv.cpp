@@ -348,7 +348,7 @@ stromkv_status stromkv_attach(const char* socket, const char* token, stromkv** t
   try {
     int descriptor = -1;
     std::string what;
-    if (strncmp(socket, strom::kv::kTcpPrefix, strlen(strom::kv::kTcpPrefix)) == 0) {
+    if (strom::kv::is_by_tcp(socket)) {
       std::unique_ptr<region::Transport> transport;
       stromkv_status opened = strom::kv::open_message_transport(socket, token, &transport, &what);
       if (opened == STROMKV_OK) opened = attach_far(std::move(transport), table, &what);

@@ -11,16 +11,18 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <string_view>
 
 namespace strom::kv {
 
 namespace {
 
+constexpr std::string_view kPrefix = "tcp:";
 constexpr int kPatienceMs = 10000;
 
 /// Host and port of "tcp:HOST:PORT"; false: it is none.
 bool split(const char* address, std::string* host, std::string* port) {
-  const std::string text = address + strlen(kTcpPrefix);
+  const std::string text = address + kPrefix.size();
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) return false;
   *host = text.substr(0, colon);
@@ -52,6 +54,8 @@ void prepare(int descriptor) {
 }
 
 }  // namespace
+
+bool is_by_tcp(const char* address) { return std::string_view(address).starts_with(kPrefix); }
 
 int connect_by_tcp(const char* address, std::string* what) {
   const auto fail = [&](const std::string& why) {

@@ -5,11 +5,11 @@
 
 namespace strom::kv {
 
-/// Addresses begin with it: tcp:HOST:PORT, tcp:[ADDRESS]:PORT.
-inline constexpr const char* kTcpPrefix = "tcp:";
+/// Whether an address is that of another machine: tcp:HOST:PORT, tcp:[ADDRESS]:PORT.
+bool is_by_tcp(const char* address);
 
-/// A connection to the first address of the host that answers within ten seconds; -1, and `what` says why there is
-/// none.
+/// For an address that is_by_tcp(): a connection to the first address of the host that answers within ten seconds; -1,
+/// and `what` says why there is none.
 int connect_by_tcp(const char* address, std::string* what);
 
 }  // namespace strom::kv

@@ -52,13 +52,18 @@ Result<std::span<const uint8_t>> Spool::bytes() {
   return std::span(static_cast<const uint8_t*>(mapped_), size_);
 }
 
-Result<std::unique_ptr<Spool>> spool_input() {
+Status take_input() {
   static bool was_read = false;
   if (was_read) return Status(ErrorCode::kInvalidParameter, "standard input can be read once only");
   if (isatty(STDIN_FILENO))
     return Status(ErrorCode::kInvalidParameter, "standard input is a terminal")
         .with_hint("Redirect it, or name a file.");
   was_read = true;
+  return Status::ok();
+}
+
+Result<std::unique_ptr<Spool>> spool_input() {
+  STROM_TRY(take_input());
   STROM_ASSIGN(auto spool, Spool::create());
   std::vector<char> buffer(1 << 20);
   for (;;) {

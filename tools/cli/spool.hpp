@@ -32,6 +32,10 @@ class Spool {
   size_t size_ = 0;
 };
 
+/// For who reads standard input: it is the caller's from now on. kInvalidParameter when it is a terminal, or was taken
+/// before.
+Status take_input();
+
 /// All of standard input. kInvalidParameter when it is a terminal, or was read before.
 Result<std::unique_ptr<Spool>> spool_input();
 

@@ -16,6 +16,7 @@
 #include "base/mapped_file.hpp"
 #include "base/os_error.hpp"
 #include "cli/decompressor.hpp"
+#include "cli/spool.hpp"
 
 namespace strom::pcap2arrow {
 
@@ -207,16 +208,6 @@ class CompressedSource final : public StreamSource {
   bool is_end_of_file_ = false, is_end_of_part_ = false;
 };
 
-Status check_input() {
-  static bool was_read = false;
-  if (was_read) return Status(ErrorCode::kInvalidParameter, "standard input can be read once only");
-  if (isatty(STDIN_FILENO))
-    return Status(ErrorCode::kInvalidParameter, "standard input is a terminal")
-        .with_hint("Redirect it, or name a file.");
-  was_read = true;
-  return Status::ok();
-}
-
 }  // namespace
 
 StopEvent::StopEvent() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -235,7 +226,7 @@ bool StopEvent::wait(int fd, int milliseconds) const {
 
 Result<std::unique_ptr<ByteSource>> ByteSource::open(const std::string& path, const ReadOptions& options) {
   const bool is_input = path == "-";
-  if (is_input) STROM_TRY(check_input());
+  if (is_input) STROM_TRY(tool::take_input());
   const std::string name = is_input ? "standard input" : "file \"" + path + "\"";
   const int fd = is_input ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return base::os_error(errno, "could not read " + name);

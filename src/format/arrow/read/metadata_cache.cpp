@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
-#include <new>
 #include <utility>
 
 #include "base/file_times.hpp"
 #include "format/arrow/read/reader_cache.hpp"
+#include "format/arrow/read/within_memory.hpp"
 
 namespace strom::format::arrow {
 
@@ -50,15 +50,6 @@ bool same_fields(const std::vector<columnar::Field>& a, const std::vector<column
 
 bool same_schema(const columnar::Schema& a, const columnar::Schema& b) {
   return same_fields(a.fields, b.fields) && a.metadata == b.metadata;
-}
-
-template <class F>
-auto within_memory(const std::string& path, F f) -> decltype(f()) {
-  try {
-    return f();
-  } catch (const std::bad_alloc&) {
-    return Status(ErrorCode::kOutOfMemory, "out of memory while reading file \"" + path + "\"");
-  }
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <map>
 #include <mutex>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -20,22 +19,13 @@
 #include "format/arrow/metadata/other_file.hpp"
 #include "format/arrow/metadata/schema_decode.hpp"
 #include "format/arrow/statistics/statistics.hpp"
+#include "format/arrow/read/within_memory.hpp"
 
 namespace strom::format::arrow {
 
 namespace {
 
 using columnar::Field;
-
-/// Runs `f`, whose allocations are sized by what an untrusted file says.
-template <class F>
-auto within_memory(const std::string& path, F f) -> decltype(f()) {
-  try {
-    return f();
-  } catch (const std::bad_alloc&) {
-    return Status(ErrorCode::kOutOfMemory, "out of memory while reading file \"" + path + "\"");
-  }
-}
 
 class Reader final : public FileReader {
  public:

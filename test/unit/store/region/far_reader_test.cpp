@@ -15,8 +15,6 @@
 namespace strom::store::region {
 namespace {
 
-std::string key_of(uint64_t number) { return {reinterpret_cast<const char*>(&number), sizeof(number)}; }
-
 /// Reads the region's memory, one word after the other, in an order of its own.
 class MemoryTransport : public Transport {
  public:
@@ -87,22 +85,8 @@ TEST(FarReader, FollowsAMapOverRandomChanges) {
     FarTest far(region);
     EXPECT_EQ(far.description, "a description");
     std::map<std::string, std::string> model;
-    std::mt19937_64 random(slots);
-    for (int step = 0; step < 60000; ++step) {
-      std::string key = key_of(random() % 4000).substr(0, 3 + random() % 2);
-      if (random() % 3 != 0 && (model.size() < 2990 || model.contains(key))) {
-        const std::string payload(random() % 700, static_cast<char>(random()));
-        ASSERT_TRUE(region.put(key, payload).is_ok());
-        model[key] = payload;
-      } else if (random() % 2 == 0) {
-        ASSERT_EQ(region.writer().erase(key), model.erase(key) == 1);
-      }
-      const auto found = model.find(key);
-      ASSERT_EQ(far.get(key), found == model.end() ? GetResult::kNotFound : GetResult::kFound) << step;
-      if (found != model.end()) {
-        ASSERT_EQ(far.payload(), found->second);
-      }
-    }
+    follow_random_changes(region, slots, far, model);
+    if (HasFatalFailure()) return;
     EXPECT_EQ(far.scan(), model);
     EXPECT_EQ(far.reader.live().rows, model.size());
   }

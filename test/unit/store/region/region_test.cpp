@@ -10,8 +10,6 @@
 namespace strom::store::region {
 namespace {
 
-std::string key_of(uint64_t number) { return {reinterpret_cast<const char*>(&number), sizeof(number)}; }
-
 TEST(SizeClasses, HoldWhatTheyAreFor) {
   for (uint64_t bytes = 1; bytes <= record_bytes(kMaxKey, kMaxPayload); bytes += bytes < 5000 ? 1 : 997) {
     const uint32_t size_class = class_of(bytes);
@@ -29,22 +27,8 @@ TEST(Region, FollowsAMapOverRandomChanges) {
     TestRegion region(3000, 1 << 10, slots);
     TestReader reader(region);
     std::map<std::string, std::string> model;
-    std::mt19937_64 random(slots);
-    for (int step = 0; step < 60000; ++step) {
-      std::string key = key_of(random() % 4000).substr(0, 3 + random() % 2);
-      if (random() % 3 != 0 && (model.size() < 2990 || model.contains(key))) {
-        const std::string payload(random() % 700, static_cast<char>(random()));
-        ASSERT_TRUE(region.put(key, payload).is_ok());
-        model[key] = payload;
-      } else if (random() % 2 == 0) {
-        ASSERT_EQ(region.writer().erase(key), model.erase(key) == 1);
-      }
-      const auto found = model.find(key);
-      ASSERT_EQ(reader.get(key), found == model.end() ? GetResult::kNotFound : GetResult::kFound);
-      if (found != model.end()) {
-        ASSERT_EQ(reader.payload(), found->second);
-      }
-    }
+    follow_random_changes(region, slots, reader, model);
+    if (HasFatalFailure()) return;
     const auto counts = check(region.memory(), region.bytes(), [&](auto key, auto payload, uint32_t) {
       const auto found = model.find(std::string(key));
       if (found == model.end() || found->second != payload) return Status(ErrorCode::kInternal, "another row");

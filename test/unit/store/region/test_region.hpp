@@ -1,10 +1,13 @@
 // A region in memory of this process, for tests.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,5 +88,30 @@ class TestReader {
   Reader reader_;
   std::vector<uint64_t> buffer_;
 };
+
+inline std::string key_of(uint64_t number) { return {reinterpret_cast<const char*>(&number), sizeof(number)}; }
+
+/// Puts and erases rows at random, and compares what `reader` gets with a map after each of the changes. `model`: the
+/// rows in the end. A reader has get() and payload(), as TestReader has.
+template <class AnyReader>
+void follow_random_changes(TestRegion& region, uint64_t seed, AnyReader& reader,
+                           std::map<std::string, std::string>& model) {
+  std::mt19937_64 random(seed);
+  for (int step = 0; step < 60000; ++step) {
+    std::string key = key_of(random() % 4000).substr(0, 3 + random() % 2);
+    if (random() % 3 != 0 && (model.size() < 2990 || model.contains(key))) {
+      const std::string payload(random() % 700, static_cast<char>(random()));
+      ASSERT_TRUE(region.put(key, payload).is_ok());
+      model[key] = payload;
+    } else if (random() % 2 == 0) {
+      ASSERT_EQ(region.writer().erase(key), model.erase(key) == 1);
+    }
+    const auto found = model.find(key);
+    ASSERT_EQ(reader.get(key), found == model.end() ? GetResult::kNotFound : GetResult::kFound) << step;
+    if (found != model.end()) {
+      ASSERT_EQ(reader.payload(), found->second);
+    }
+  }
+}
 
 }  // namespace strom::store::region
