@@ -20,6 +20,7 @@ ErrorCode code_of(int error_number) {
     case EACCES:
     case EPERM:
     case EROFS: return ErrorCode::kPermissionDenied;
+    case EEXIST: return ErrorCode::kFileExists;
     case ENOSPC:
     case EDQUOT: return ErrorCode::kDiskFull;
     case ENOMEM: return ErrorCode::kOutOfMemory;

@@ -41,6 +41,7 @@ enum class Storage : uint8_t {
   kUnsigned8,  // pg_lsn: to Phys::kI64, with the highest bit inverted
   kMac6,       // to Phys::kI64, the first byte highest
   kMac8,       // the same with the highest bit inverted
+  kTid,        // to Phys::kI64, the block above 16 bits of item
   kWord12,     // timetz: to Phys::kI128, the last four bytes being 0
   kNumeric,    // to a StrView into the tuple, see base/stored_numeric.hpp
   kText,       // likewise
@@ -73,6 +74,7 @@ STROM_BASE_INLINE constexpr int storage_width(Storage storage) {
     case Storage::kUnsigned8:
     case Storage::kMac6:
     case Storage::kMac8:
+    case Storage::kTid:
     case Storage::kWord8: return 8;
     case Storage::kWord12:
     case Storage::kWord16:
@@ -86,6 +88,7 @@ STROM_BASE_INLINE constexpr int storage_width(Storage storage) {
 inline constexpr uint32_t kItemsOffset = 24, kItemIsTuple = 1, kTupleAlignment = 8;
 inline constexpr uint32_t kBitmapOffset = 23, kHeaderWordOffset = 16;  // bytes 18 to 22 of the word at 16: a Header
 inline constexpr uint64_t kCountMask = 0x07FF, kHasNulls = 0x0001;
+inline constexpr int kItemBits = 16;  // of a tid in a register, below the block
 inline constexpr uint32_t kOutOfLineSize = 18;
 inline constexpr uint8_t kOnDisk = 18;  // VARTAG_ONDISK
 
@@ -201,6 +204,12 @@ STROM_BASE_INLINE void with_fixed(Storage storage, F&& f) {
     case Storage::kMac6: f([](const uint8_t* bytes) { return load_big_endian<6>(bytes); }); break;
     case Storage::kMac8:
       f([](const uint8_t* bytes) { return load_big_endian<8>(bytes) ^ uint64_t { 1 } << 63; });
+      break;
+    case Storage::kTid:
+      f([](const uint8_t* bytes) {
+        const auto high = uint64_t{load_bytes<uint16_t>(bytes)}, low = uint64_t{load_bytes<uint16_t>(bytes + 2)};
+        return (high << 16 | low) << kItemBits | load_bytes<uint16_t>(bytes + 4);
+      });
       break;
     case Storage::kWord12:
       f([](const uint8_t* bytes) {

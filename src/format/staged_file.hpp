@@ -20,9 +20,9 @@ enum class PageCache { kKeep, kSpare };
 /// and gives them their name. Dropped before commit(), nothing is left. Not thread-safe.
 class StagedFile final : public ByteSink {
  public:
-  /// `overwrite` false: an existing `path` is kIoError, here or in commit(). A replaced file hands on its permission
-  /// bits. Temporary files that killed writers have left in the folder are removed. Errors: kFileNotFound (no such
-  /// folder), kPermissionDenied, kIoError.
+  /// `overwrite` false: an existing `path` is kFileExists, here or in commit(). A replaced file hands on its
+  /// permission bits. Temporary files that killed writers have left in the folder are removed. Errors: kFileNotFound
+  /// (no such folder), kPermissionDenied, kIoError.
   static Result<std::unique_ptr<StagedFile>> create(const std::string& path, bool overwrite,
                                                     PageCache cache = PageCache::kKeep);
 
@@ -43,8 +43,9 @@ class StagedFile final : public ByteSink {
   const std::string& path() const override { return path_; }
   /// Another name in the same folder, for a file that commit() has found there in the meantime.
   void set_path(std::string path) { path_ = std::move(path); }
-  /// fsync, the name, fsync of the folder. Errors: kIoError, kPermissionDenied; then `path` is as it was, unless it was
-  /// the folder that could not be synced. Nobody else can take the file's AppendLock before this object is destroyed.
+  /// fsync, the name, fsync of the folder. Errors: kFileExists, kIoError, kPermissionDenied; then `path` is as it was,
+  /// unless it was the folder that could not be synced. Nobody else can take the file's AppendLock before this object
+  /// is destroyed.
   Status commit() override;
 
   /// Removes every temporary file of this process, and lets no further commit() happen: for a process that a signal is

@@ -12,8 +12,8 @@ enum class Phys : uint8_t {
   kI32,   // int32_t: int1, int2 and int4; "char" as the unsigned byte; date as days since 2000-01-01, INT32_MIN/MAX =
           // -/+infinity
   kI64,   // int64_t: int8; timestamps as microseconds since 2000-01-01 UTC, INT64_MIN/MAX = -/+infinity;
-          // time as microseconds of the day; oid; enum values as their OIDs; money as cents; pg_lsn; macaddr, macaddr8
-          // as numbers, see engine/expr/network.hpp
+          // time as microseconds of the day; oid; enum values as their OIDs; money as cents; pg_lsn; tid; macaddr,
+          // macaddr8 as numbers, see engine/expr/network.hpp
   kI128,  // __int128: numeric as unscaled integer, the scale being part of the expression's static type, or with its
           // scale in the lower bits (TypeId::kDecimal, see base/int128.hpp); interval, uuid and timetz as PostgreSQL's
           // bytes

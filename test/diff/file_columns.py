@@ -23,6 +23,7 @@ LAYOUTS = {
     "oid": {"uint32": pa.uint32()},
     "xid8": {"uint64": pa.uint64()},
     "pglsn": {"uint64": pa.uint64(), "text": pa.string()},
+    "tid": {"fixed": pa.binary(6), "text": pa.string()},
     "int1": {"int8": pa.int8()},
     "float2": {"float16": pa.float16()},
     "macaddr": {"fixed": pa.binary(6), "text": pa.string()},
@@ -78,6 +79,9 @@ def stored(base, layout, text):
     if base == "pglsn":
         high, low = text.split("/")
         return int(high, 16) << 32 | int(low, 16)
+    if base == "tid":
+        block, item = text.strip("()").split(",")
+        return int(block).to_bytes(4, "big") + int(item).to_bytes(2, "big")
     return float(text) if base == "float2" else int(text)
 
 

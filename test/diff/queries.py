@@ -4,7 +4,7 @@ from expressions import Expressions
 from query import PAIRS, VARIANCES, Query, random_settings
 from sources import ROW_LIMIT, SMALL_ROW_LIMIT, Source, choose_source, join_keys, key_class, scope_of
 
-TIMES_AND_CODES = ["time", "timetz", "interval", "oid", "money", "enum", "inet", "pglsn", "xid8"]
+TIMES_AND_CODES = ["time", "timetz", "interval", "oid", "money", "enum", "inet", "pglsn", "xid8", "tid"]
 FALLBACK_ROW_LIMIT = 20000  # PostgreSQL evaluates most of them
 SMALL_NUMBERS = ["int1", "float2"]
 FLOATS = ("float2", "float4", "float8")

@@ -201,6 +201,8 @@ def ddl(rng, table, paths):
     made += partitioned_ddl(rng, table, paths) if table.partitioned else heap_ddl(rng, table)
     if rng.random() < 0.4:
         table.columns.append(table_oid())
+    if rng.random() < 0.4:
+        table.columns.append(row_place())
     return made
 
 
@@ -229,6 +231,13 @@ def table_oid():
     """The system column, which needs no declaration."""
     column = Column("tableoid", "oid", "key", 0)
     column.pool = ["0", "16384", "4294967295"]
+    return column
+
+
+def row_place():
+    """The system column of a row's place."""
+    column = Column("ctid", "tid", "wild", 0)
+    column.pool = ["(0,1)", "(0,7)", "(3,2)", "(4294967295,65535)"]
     return column
 
 

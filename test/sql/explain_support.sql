@@ -28,7 +28,8 @@ SELECT lines('SELECT k, sum(v) FROM fact GROUP BY k');
 -- Scans.
 SELECT lines('SELECT * FROM tiny');
 SELECT lines('SELECT id FROM fact WHERE p <@ box ''(1,1),(2,2)'' AND k = 3');
-SELECT lines('SELECT ctid, k FROM fact WHERE id = 7');
+SELECT lines('SELECT xmin, k FROM fact WHERE id = 7');
+SELECT lines('SELECT k FROM fact WHERE ctid = ''(0,7)''');
 SELECT lines('SELECT f FROM fact f WHERE id = 7');
 SELECT lines('UPDATE fact SET k = 2 WHERE id = 3');
 SELECT lines('SELECT k FROM fact WHERE id = 3 FOR UPDATE');

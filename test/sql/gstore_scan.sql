@@ -111,19 +111,23 @@ EXPLAIN (COSTS OFF) SELECT count(*), sum(id) FROM unsigned WHERE id > 100;
 EXPLAIN (COSTS OFF) SELECT max(at), min(change), count(*) FROM unsigned WHERE id > 100;
 SELECT max(at), min(change), count(*) FROM unsigned WHERE id > 100;
 -- So do bytes by reference.
-SELECT make('places', 'id int, at pg_lsn, change xid8, mac macaddr, mac8 macaddr8', 'max_num_rows ''1000'', primary_key ''id''');
+SELECT make('places', 'id int, at pg_lsn, change xid8, mac macaddr, mac8 macaddr8, place tid', 'max_num_rows ''1000'', primary_key ''id''');
 INSERT INTO places SELECT i, ('FFFFFF' || lpad(to_hex(i % 256), 2, '0') || '/' || to_hex(i))::pg_lsn, (9223372036854775800 + i::numeric)::text::xid8,
   ('ff:00:00:00:00:' || lpad(to_hex(i % 256), 2, '0'))::macaddr,
-  (CASE WHEN i % 2 = 0 THEN '80' ELSE '7f' END || ':00:00:00:00:00:00:' || lpad(to_hex(i % 256), 2, '0'))::macaddr8
+  (CASE WHEN i % 2 = 0 THEN '80' ELSE '7f' END || ':00:00:00:00:00:00:' || lpad(to_hex(i % 256), 2, '0'))::macaddr8,
+  format('(%s,%s)', i * 8589934::int8, i % 7 * 9362)::tid
   FROM generate_series(1, 500) i;
 INSERT INTO places (id) SELECT generate_series(501, 600);
 DELETE FROM places WHERE id % 10 = 0;
-UPDATE places SET at = '0/0', change = '0' WHERE id % 11 = 0;
+UPDATE places SET at = '0/0', change = '0', place = '(0,0)' WHERE id % 11 = 0;
 EXPLAIN (COSTS OFF) SELECT mac, mac8, at, change FROM places WHERE mac < 'ff:00:00:00:00:f0' AND mac8 > '7f:ff:ff:ff:ff:ff:ff:ff';
 SELECT query, (engine.run_both(query)).* FROM (VALUES ('SELECT * FROM places WHERE id > 0'),
   ('SELECT id FROM places WHERE mac < ''ff:00:00:00:00:f0'' AND mac8 > ''7f:ff:ff:ff:ff:ff:ff:ff'''),
   ('SELECT mac, count(*), min(at), max(at), min(change), max(change) FROM places GROUP BY 1'),
   ('SELECT at, mac8, count(*) FROM places GROUP BY 1, 2'),
+  ('SELECT id, place FROM places WHERE place > ''(2000000000,5)'' AND place <> ''(2147483500,9362)'''),
+  ('SELECT place, count(*), min(place), max(place) FROM places GROUP BY 1'),
+  ('SELECT a.id, b.id FROM places a JOIN places b ON a.place = b.place'),
   ('SELECT a.id, b.id FROM places a JOIN places b ON a.change = b.change JOIN places c ON c.at = b.at AND c.mac8 = a.mac8'),
   ('SELECT id FROM places WHERE at >= ''FFFFFFF0/0'' AND change >= ''9223372036854775808'''),
   ('SELECT id, change FROM places ORDER BY change DESC NULLS LAST, id LIMIT 9')) q (query);

@@ -126,6 +126,8 @@ SELECT count(*), count(*) FILTER (WHERE note = 'changed') FROM sales;
 SELECT engine.nodes_of('SELECT id FROM sales WHERE k = 1 FOR UPDATE');
 -- System columns: tableoid is the leaf's, also of rows that PostgreSQL decides.
 SELECT * FROM engine.run_both('SELECT tableoid, count(*), sum(price) FROM sales GROUP BY 1');
+SELECT * FROM engine.run_both('SELECT tableoid::regclass, ctid, id FROM sales WHERE k <> 3');
+SELECT * FROM engine.run_both('SELECT tableoid, max(ctid) FROM sales GROUP BY 1');
 SELECT * FROM engine.run_both('SELECT tableoid::regclass, id FROM sales WHERE tableoid <> ''sales_1''::regclass AND k = 3');
 SELECT * FROM engine.run_both('SELECT tableoid, count(*) FROM sales WHERE CASE WHEN k <> 3 THEN 100 / (k - 3) END > 10 GROUP BY 1');
 SELECT engine.nodes_of('SELECT xmin FROM sales WHERE k = 1');

@@ -23,6 +23,8 @@ QUERIES = (
     "SELECT g, count(*), sum(n), sum(length(s)), count(s) FROM t GROUP BY g ORDER BY g",
     "SELECT count(*), sum(a) FROM t WHERE s LIKE '%7%'",
     "SELECT sum(b) FROM t WHERE n BETWEEN 10 AND 500 AND a % 3 = 1",
+    "SELECT count(*), min(ctid), max(ctid), count(DISTINCT ctid), sum(a) FROM t",
+    "SELECT a, ctid FROM t WHERE a % 500 = 7 ORDER BY ctid",
     "SELECT count(z), min(z), max(d), count(f), count(u), count(c) FROM t",
     "SELECT sum(10000000 / (a - 77)) FROM t WHERE a <> 77",  # fallback rows without an error keep their tids
     "SELECT count(*) FROM t WHERE a * 100000 > 5",  # overflows: an error, or not, the same in both

@@ -53,11 +53,26 @@ class Table {
   bool is_empty() const { return rows_.empty(); }
   std::string text(const std::string& left, const std::string& right) const {
     std::string text = "\n| " + left + " | " + right + " |\n|---|---|\n";
-    for (const auto& [name, values] : rows_) text += "| " + code(name) + " | " + values + " |\n";
+    for (const auto& [name, values] : rows_)
+      for (const std::string& line : lines_of(values)) text += "| " + code(name) + " | " + line + " |\n";
     return text;
   }
 
  private:
+  /// Long values go on in another row of the same name.
+  static std::vector<std::string> lines_of(const std::string& values) {
+    constexpr size_t kWidth = 200;
+    std::vector<std::string> lines;
+    size_t begin = 0;
+    while (values.size() - begin > kWidth) {
+      const size_t comma = values.rfind(", `", begin + kWidth);
+      lines.push_back(values.substr(begin, comma - begin));
+      begin = comma + 2;
+    }
+    lines.push_back(values.substr(begin));
+    return lines;
+  }
+
   size_t row_of(const std::string& name) {
     const auto [found, is_new] = places_.try_emplace(name, rows_.size());
     if (is_new) rows_.emplace_back(name, "");

@@ -91,6 +91,8 @@ CASES += [
     ("oid", [0, 1, 4294967295], pa.uint32(), plain),
     ("xid8", [0, 18446744073709551615], pa.uint64(), plain),
     ("pg_lsn", ["0/0", "FFFFFFFF/FFFFFFFF", "16/B374D848"], pa.uint64(), lambda v: f"{v >> 32:X}/{v & 0xFFFFFFFF:X}"),
+    ("tid", ["(0,0)", "(1,2)", "(4294967295,65535)", "(258,772)"], pa.binary(6),
+     lambda v: f"({int.from_bytes(v[:4], 'big')},{int.from_bytes(v[4:], 'big')})"),
     ("text", ["", "a", " b ", "häß", "日本語", "😀", "tab\tnew\nline\n", "x" * 100000, "\\N", "'quotes\""], pa.string(), plain),
     ("varchar(10)", ["", "abc", "äöü"], pa.string(), plain),
     ("name", ["", "pg_catalog"], pa.string(), plain),
@@ -125,7 +127,7 @@ CASES += [(t, values, pa.string(), plain) for t, values in {
     "path": ["((0,0),(1,1))"], "tsvector": ["'a':1 'b':2"], "tsquery": ["'a' & 'b'"], "xml": ["<a>b</a>"],
     "int4range": ["empty", "[1,5)", "(,)", "[10,)"], "int8range": ["[1,9223372036854775807)"], "numrange": ["[1.5,2.5]"],
     "daterange": ["[2020-01-01,2021-01-01)"], "tstzrange": ["empty"], "int4multirange": ["{[1,3),[5,7)}"],
-    "tid": ["(1,2)"], "\"char\"": ["a", ""], "regtype": ["integer"], "pg_snapshot": ["10:20:10,14"],
+    "\"char\"": ["a", ""], "regtype": ["integer"], "pg_snapshot": ["10:20:10,14"],
 }.items()]
 
 for kind, values, arrow, shown in CASES:

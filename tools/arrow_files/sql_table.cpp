@@ -75,7 +75,9 @@ std::optional<std::string> metadata_type(const Field& field) {
     case Layout::kUInt32: is_right = is_one_of({"oid", "xid", "cid"}); break;
     case Layout::kUInt64: is_right = is_one_of({"xid8", "pg_lsn"}); break;
     case Layout::kInt64: is_right = is_one_of({"money"}); break;
-    case Layout::kFixedBinary: is_right = is_one_of({"uuid", "macaddr", "macaddr8", "inet", "cidr", "bytea"}); break;
+    case Layout::kFixedBinary:
+      is_right = is_one_of({"uuid", "macaddr", "macaddr8", "inet", "cidr", "tid", "bytea"});
+      break;
     default: break;
   }
   if (field.layout == Layout::kFixedBinary && named->name == "bpchar")

@@ -32,6 +32,13 @@ char* put_hex(char* out, const uint8_t* bytes, int64_t count) {
   return out;
 }
 
+/// `count` bytes as a number, the first one highest.
+char* put_number(char* out, const uint8_t* bytes, int64_t count) {
+  uint64_t number = 0;
+  for (int64_t i = 0; i < count; ++i) number = number << 8 | bytes[i];
+  return put_uint64(out, number);
+}
+
 /// Most bytes of a value that is not text; 0 for text.
 int64_t value_room(const Field& field, BinaryKind binary) {
   switch (field.layout) {
@@ -86,6 +93,7 @@ BinaryKind binary_kind(const Field& field, bool binary_hex) {
   const bool is_uuid = type == "uuid" || is_extension(field, "arrow.uuid");
   if (is_uuid && width == 16) return BinaryKind::kUuid;
   if ((type == "macaddr" && width == 6) || (type == "macaddr8" && width == 8)) return BinaryKind::kMac;
+  if (type == "tid" && width == 6) return BinaryKind::kTid;
   if ((type == "inet" || type == "cidr") && (width == 4 || width == 16)) return BinaryKind::kAddress;
   return type == "bytea" || binary_hex ? BinaryKind::kHex : BinaryKind::kText;
 }
@@ -105,6 +113,13 @@ char* put_binary(char* out, BinaryKind kind, const uint8_t* bytes, int64_t width
         if (i > 0) *out++ = ':';
         out = put_hex(out, bytes + i, 1);
       }
+      return out;
+    case BinaryKind::kTid:
+      *out++ = '(';
+      out = put_number(out, bytes, 4);
+      *out++ = ',';
+      out = put_number(out, bytes + 4, 2);
+      *out++ = ')';
       return out;
     case BinaryKind::kAddress:
       if (inet_ntop(width == 4 ? AF_INET : AF_INET6, bytes, out, INET6_ADDRSTRLEN) == nullptr) return out;
@@ -134,7 +149,8 @@ Result<std::vector<Column>> plan_columns(const std::vector<Field>& fields, const
     column.frame.null_text = options.style == Style::kJsonLines ? "null" : options.null_text;
     if (field.layout == Layout::kFixedBinary) column.binary = binary_kind(field, options.binary_hex);
     column.is_rendered = !columnar::has_engine_loader(field.layout) || columnar::is_binary(field.layout) ||
-                         (field.dictionary && field.layout == Layout::kBool);
+                         (field.dictionary && field.layout == Layout::kBool) ||
+                         column.binary == BinaryKind::kTid;  // its comma may need quotes
     column.is_array = options.arrays && is_flat_list(field);
     column.room = column.is_rendered ? 0 : value_room(field, column.binary);
     column.is_text = column.room == 0;

@@ -22,7 +22,7 @@ struct Frame {
   int64_t room() const { return before_size + behind_size + static_cast<int64_t>(null_text.size()); }
 };
 
-enum class BinaryKind : uint8_t { kText, kHex, kUuid, kMac, kAddress };
+enum class BinaryKind : uint8_t { kText, kHex, kUuid, kMac, kAddress, kTid };
 
 struct Column {
   Frame frame;

@@ -273,6 +273,18 @@ int64_t RowPlaces::first_row(const uint8_t* places, int64_t page) {
   return reinterpret_cast<const uint32_t*>(reinterpret_cast<const PlacesHead*>(places) + 1)[page];
 }
 
+void RowPlaces::write_tids(const uint8_t* places, uint32_t begin, int64_t* tids) {
+  const auto* head = reinterpret_cast<const PlacesHead*>(places);
+  const auto* first_rows = reinterpret_cast<const uint32_t*>(head + 1);
+  const auto* numbers = reinterpret_cast<const uint16_t*>(first_rows + head->pages);
+  for (uint32_t page = 0; page < head->pages; ++page) {
+    const uint32_t end = page + 1 < head->pages ? first_rows[page + 1] : head->rows;
+    const uint64_t block = uint64_t{begin + page} << columnar::heap::kItemBits;
+    for (uint32_t row = first_rows[page]; row < end; ++row)
+      tids[row] = static_cast<int64_t>(block | (head->has_numbers != 0 ? numbers[row] : row - first_rows[page] + 1));
+  }
+}
+
 RowPlaces::Place RowPlaces::find(const uint8_t* places, int64_t row) {
   const auto* head = reinterpret_cast<const PlacesHead*>(places);
   const auto* first_rows = reinterpret_cast<const uint32_t*>(head + 1);

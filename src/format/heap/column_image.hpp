@@ -100,6 +100,8 @@ class RowPlaces {
   };
   /// Of a row of what write() wrote.
   static Place find(const uint8_t* places, int64_t row);
+  /// Of all rows, `begin` being the group's first block: as registers of tids.
+  static void write_tids(const uint8_t* places, uint32_t begin, int64_t* tids);
   static int64_t rows(const uint8_t* places);
   static int64_t pages(const uint8_t* places);
   static int64_t first_row(const uint8_t* places, int64_t page);

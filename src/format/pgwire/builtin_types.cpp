@@ -20,6 +20,7 @@ enum : uint32_t {
   kInt4 = 23,
   kText = kTextType,
   kOid = 26,
+  kTid = 27,
   kXid = 28,
   kCid = 29,
   kJson = 114,
@@ -80,6 +81,7 @@ void set_numeric(int32_t modifier, const NumericChoice& choice, Field& field, Wi
 int32_t bytes_of(uint32_t type) {
   switch (type) {
     case kUuid: return 16;
+    case kTid:  // the block, then the item, the highest byte of each first
     case kMacaddr: return 6;
     case kMacaddr8: return 8;
     default: return 0;

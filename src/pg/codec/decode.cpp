@@ -6,6 +6,7 @@
 #include "base/half.hpp"
 #include "base/int128.hpp"
 #include "base/uint256.hpp"
+#include "columnar/heap_page.hpp"
 #include "columnar/layout.hpp"
 #include "columnar/text.hpp"
 #include "pg/codec/numeric.hpp"
@@ -173,6 +174,12 @@ Datum big_endian_datum(int64_t number, int size) {
   return PointerGetDatum(bytes);
 }
 
+Datum tid_datum(int64_t word) {
+  auto* tid = static_cast<ItemPointer>(palloc(sizeof(ItemPointerData)));
+  ItemPointerSet(tid, static_cast<BlockNumber>(word >> columnar::heap::kItemBits), static_cast<OffsetNumber>(word));
+  return PointerGetDatum(tid);
+}
+
 Datum timetz_datum(const void* values, int64_t row) {
   const auto bits = load<unsigned __int128>(values, row);
   auto* time = static_cast<TimeTzADT*>(palloc(sizeof(TimeTzADT)));
@@ -299,6 +306,18 @@ Datum read_fixed(const Decoder& d, int64_t row) {
   return PointerGetDatum(value);
 }
 
+Datum read_tid(const Decoder& d, int64_t row) {
+  int64_t size = 0;
+  const char* bytes = bytes_at(d, row, &size);
+  uint32_t block;
+  uint16_t item;
+  std::memcpy(&block, bytes, sizeof block);
+  std::memcpy(&item, bytes + sizeof block, sizeof item);
+  auto* tid = static_cast<ItemPointer>(palloc(sizeof(ItemPointerData)));
+  ItemPointerSet(tid, __builtin_bswap32(block), __builtin_bswap16(item));
+  return PointerGetDatum(tid);
+}
+
 Datum read_address(const Decoder& d, int64_t row) {
   int64_t size = 0;
   const char* bytes = bytes_at(d, row, &size);
@@ -364,6 +383,17 @@ Read widening_reader(Layout layout, Oid declared) {
   }
 }
 
+Read fixed_binary_reader(Oid type) {
+  switch (type) {
+    case BPCHAROID: return read_text;
+    case BYTEAOID: return read_binary;
+    case INETOID:
+    case CIDROID: return read_address;
+    case TIDOID: return read_tid;
+    default: return read_fixed;
+  }
+}
+
 // Of values of `type` in a file.
 Read file_reader(const columnar::Field& field, Oid type, bool is_half) {
   if (const Read wider = widening_reader(field.layout, type)) return wider;
@@ -385,14 +415,7 @@ Read file_reader(const columnar::Field& field, Oid type, bool is_half) {
     case Layout::kBinary:
     case Layout::kLargeBinary:
     case Layout::kBinaryView: return read_binary;
-    case Layout::kFixedBinary:
-      switch (type) {
-        case BPCHAROID: return read_text;
-        case BYTEAOID: return read_binary;
-        case INETOID:
-        case CIDROID: return read_address;
-        default: return read_fixed;
-      }
+    case Layout::kFixedBinary: return fixed_binary_reader(type);
     default: break;
   }
   if (columnar::is_decimal(field.layout) && (field.scale < 0 || field.scale > kMostShortScale)) {
@@ -414,6 +437,7 @@ Read reader_of(const registry::TypeInfo& type) {
     case DatumForm::kBytes6:
     case DatumForm::kBytes8:
     case DatumForm::kBytes16:
+    case DatumForm::kTid:
     case DatumForm::kTimeTz: return read_register;
     case DatumForm::kVarlena: return registry::is_text(type.id) ? nullptr : read_bytea;
     default: return nullptr;
@@ -450,6 +474,18 @@ Decoder make_value_decoder(const columnar::Field& field, SqlType base, bool is_h
   return decoder;
 }
 
+namespace {
+
+Datum varlena_datum(registry::TypeId type, int32_t length, registry::StrView bytes, bool check_text) {
+  struct varlena* value = copy_text(bytes.ptr, bytes.len);
+  if (!registry::is_text(type)) return PointerGetDatum(value);
+  if (check_text) pg_verifymbstr(VARDATA(value), static_cast<int>(bytes.len), false);
+  const bool is_padded = type == registry::TypeId::kBpchar && length >= 0;
+  return PointerGetDatum(is_padded ? pad_to_length(value, length) : value);
+}
+
+}  // namespace
+
 Datum datum_from_register(registry::TypeId type, int scale, int32_t length, const void* values, int64_t row,
                           bool check_text) {
   using registry::DatumForm;
@@ -465,19 +501,13 @@ Datum datum_from_register(registry::TypeId type, int scale, int32_t length, cons
     case DatumForm::kBytes6: return big_endian_datum(load<int64_t>(values, row), 6);
     case DatumForm::kBytes8: return big_endian_datum(load<int64_t>(values, row) ^ INT64_MIN, 8);
     case DatumForm::kBytes16: return copy_16_bytes(values, row);
+    case DatumForm::kTid: return tid_datum(load<int64_t>(values, row));
     case DatumForm::kNumeric: {
       const auto number = load<__int128>(values, row);
       return type == registry::TypeId::kDecimal ? numeric_from_decimal(number) : numeric_from_int128(number, scale);
     }
     case DatumForm::kTimeTz: return timetz_datum(values, row);
-    case DatumForm::kVarlena: {
-      const auto bytes = load<registry::StrView>(values, row);
-      struct varlena* value = copy_text(bytes.ptr, bytes.len);
-      if (!registry::is_text(type)) return PointerGetDatum(value);
-      if (check_text) pg_verifymbstr(VARDATA(value), static_cast<int>(bytes.len), false);
-      const bool is_padded = type == registry::TypeId::kBpchar && length >= 0;
-      return PointerGetDatum(is_padded ? pad_to_length(value, length) : value);
-    }
+    case DatumForm::kVarlena: return varlena_datum(type, length, load<registry::StrView>(values, row), check_text);
     case DatumForm::kInt4:
     case DatumForm::kInt8:
     case DatumForm::kFloat8:

@@ -210,7 +210,7 @@ void Describer::set_function(int wire_form, Oid type, const Field& field, ValueW
     case Wire::kNumericReal: writer.append = append_numeric_real; break;
     case Wire::kText: writer.append = type == NAMEOID ? append_name : append_text; break;
     case Wire::kBytes: writer.append = append_bytes; break;
-    case Wire::kFixed: writer.append = append_fixed; break;
+    case Wire::kFixed: writer.append = type == TIDOID ? append_tid : append_fixed; break;
     case Wire::kDate: writer.append = append_date; break;
     case Wire::kTime: writer.append = append_time; break;
     case Wire::kTimestamp: writer.append = append_timestamp; break;

@@ -54,6 +54,13 @@ int64_t big_endian(Datum value, int size) {
   return static_cast<int64_t>(number);
 }
 
+// The block above the item.
+int64_t tid_word(Datum value) {
+  const auto* tid = reinterpret_cast<ItemPointer>(DatumGetPointer(value));
+  return static_cast<int64_t>(uint64_t{ItemPointerGetBlockNumberNoCheck(tid)} << columnar::heap::kItemBits) |
+         ItemPointerGetOffsetNumberNoCheck(tid);
+}
+
 // Of timetz, which is 12 bytes by reference.
 __int128 timetz_bits(Datum value) {
   const TimeTzADT* time = DatumGetTimeTzADTP(value);
@@ -135,6 +142,7 @@ Encoded put_value(DatumForm form, Datum value, const Target& to) {
     case DatumForm::kBytes6: return to.put(big_endian(value, 6));
     case DatumForm::kBytes8: return to.put(big_endian(value, 8) ^ INT64_MIN);
     case DatumForm::kBytes16: return to.put(bits_of(value));
+    case DatumForm::kTid: return to.put(tid_word(value));
     case DatumForm::kVarlena: {
       const Bytes bytes = text_bytes(value);
       const Encoded outcome = to.put_bytes(bytes);

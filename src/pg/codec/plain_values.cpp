@@ -117,6 +117,15 @@ void append_fixed(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
   std::memcpy(to.append_fixed(), DatumGetPointer(value), static_cast<size_t>(writer.field->byte_width));
 }
 
+void append_tid(const ValueWriter&, ColumnBuilder& to, Datum value) {
+  const auto* tid = reinterpret_cast<ItemPointer>(DatumGetPointer(value));
+  const uint32_t block = __builtin_bswap32(ItemPointerGetBlockNumberNoCheck(tid));
+  const uint16_t item = __builtin_bswap16(ItemPointerGetOffsetNumberNoCheck(tid));
+  uint8_t* place = to.append_fixed();
+  std::memcpy(place, &block, sizeof block);
+  std::memcpy(place + sizeof block, &item, sizeof item);
+}
+
 void append_date(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
   const DateADT date = DatumGetDateADT(value);
   if (DATE_NOT_FINITE(date)) return infinite(writer, to, ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "an infinite date");

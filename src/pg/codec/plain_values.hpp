@@ -18,6 +18,7 @@ void append_name(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum v
 void append_output(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
 void append_names(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
 void append_fixed(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
+void append_tid(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
 void append_date(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
 void append_timestamp(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
 void append_time(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);

@@ -263,6 +263,7 @@ bool reads_fixed_binary(int32_t width, SqlType base) {
     case BYTEAOID: return true;
     case BPCHAROID: return base.typmod < 0 || base.typmod == width + VARHDRSZ;
     case UUIDOID: return width == 16;
+    case TIDOID:
     case MACADDROID: return width == 6;
     case MACADDR8OID: return width == 8;
     case INETOID:

@@ -103,8 +103,7 @@ STROM_SQL_FUNCTION(strom_arrow_export) {
   try {
     PG_RETURN_INT64(run(query, settings, false, std::move(file)));
   } catch (const boundary::StatusError& error) {
-    // It was not there when the query began, and is not put into the place of one that is there now.
-    if (!settings.overwrite && error.status().code() == strom::ErrorCode::kIoError) refuse_existing(path);
+    if (error.status().code() == strom::ErrorCode::kFileExists) refuse_existing(path);  // it has come meanwhile
     throw;
   }
 }

@@ -27,15 +27,21 @@ struct Estimate {
   bool may_be_unheld;  // numerics may be values that the engine cannot hold (NaN)
 };
 
+/// Where the facts of column `attnum` are, of a table whose last column is `last`: tableoid is the first, and ctid
+/// follows the last.
+inline int place_of(int attnum, int last) {
+  return attnum > 0 ? attnum : attnum == SelfItemPointerAttributeNumber ? last + 1 : 0;
+}
+
 /// A table while a query is planned, in planner memory.
 struct PlannedTable {
   RelOptInfo* rel;
   Oid relid;
-  ColumnFacts* columns;  // by attribute number; that of tableoid is the first. All zeros before describe()
+  ColumnFacts* columns;  // by attribute number, see place_of(). All zeros before describe()
   Estimate estimate;     // likewise
 
-  /// Of a column of the user, or tableoid.
-  ColumnFacts* column(int attnum) const { return &columns[attnum > 0 ? attnum : 0]; }
+  /// Of a column of the user, tableoid or ctid.
+  ColumnFacts* column(int attnum) const { return &columns[place_of(attnum, rel->max_attr)]; }
 };
 
 /// The kinds are numbered. A plan has the numbers of its tables' kinds; it stays in the session that made it.

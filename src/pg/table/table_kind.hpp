@@ -28,7 +28,7 @@ struct TableToRead {
   Oid relid;
   Index index;  // in the range table
   EState* estate;
-  std::vector<AttrNumber> attributes;                 // of the columns: of the user, or tableoid
+  std::vector<AttrNumber> attributes;                 // of the columns: of the user, tableoid, ctid
   const std::vector<engine::plan::ValueType>* types;  // of the columns, as planned
 };
 

@@ -114,7 +114,8 @@ Field field_of(plan::ValueType type) {
   if (form == registry::DatumForm::kInt1) return field(Layout::kInt8);
   // As files have them; of the other type of each form in the layout of registers.
   if (type.type == TypeId::kXid8) return field(Layout::kUInt64);
-  if (form == registry::DatumForm::kBytes6) return field(Layout::kFixedBinary, 0, 6);
+  if (form == registry::DatumForm::kTid || form == registry::DatumForm::kBytes6)
+    return field(Layout::kFixedBinary, 0, 6);
   if (form == registry::DatumForm::kBytes8) return field(Layout::kFixedBinary, 0, 8);
   return field(columnar::layout_of(form), type.type == TypeId::kNumeric ? type.scale : 0);
 }
@@ -265,6 +266,7 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
       ASSERT_TRUE(column.append_bytes({reinterpret_cast<const char*>(&bytes), sizeof bytes}));
       return;
     }
+    case TypeId::kTid:
     case TypeId::kMacaddr: {
       const uint64_t bytes = random() % 3 == 0 ? (random() % 8) << 40 : random();
       ASSERT_TRUE(column.append_bytes({reinterpret_cast<const char*>(&bytes), 6}));

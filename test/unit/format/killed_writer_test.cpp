@@ -193,7 +193,7 @@ TEST_P(KilledWriter, files_are_as_on_any_file_system) {
                             [&] {
                               auto first = StagedFile::create(path(), false).value(),
                                    second = StagedFile::create(path(), false).value();
-                              return first->commit().is_ok() && second->commit().code() == ErrorCode::kIoError;
+                              return first->commit().is_ok() && second->commit().code() == ErrorCode::kFileExists;
                             })),
             0);
   // A large one, whose last bytes are gathered in memory when it is committed.

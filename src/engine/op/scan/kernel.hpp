@@ -99,7 +99,7 @@ STROM_INLINE bool load_i32(const P& p, TileState& s, uint16_t dst, const ColumnV
   }
 }
 
-/// Bytes of a fixed width as a number, the first one highest: macaddr, macaddr8.
+/// Bytes of a fixed width as a number, the first one highest: macaddr, macaddr8, tid.
 template <int kBytes>
 struct BigEndian {
   uint8_t bytes[kBytes];

@@ -55,7 +55,7 @@ class FileWriter {
   static Result<std::unique_ptr<FileWriter>> create(std::unique_ptr<ByteSink> sink, columnar::Schema schema,
                                                     bool stream);
   /// A file under a temporary name beside `path`, which takes its name in finish(): `path` is either absent, its old
-  /// content, or a whole file. `overwrite` false: an existing `path` is kIoError.
+  /// content, or a whole file. `overwrite` false: an existing `path` is kFileExists.
   static Result<std::unique_ptr<FileWriter>> create(const std::string& path, columnar::Schema schema, bool overwrite,
                                                     PageCache cache = PageCache::kKeep);
   /// Goes on behind the messages of `existing`, which were copied to `sink`. `schema` is that of the whole file.

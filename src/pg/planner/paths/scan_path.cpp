@@ -25,11 +25,44 @@ bool is_known_sample(const RangeTblEntry* rte) {
          !contain_volatile_functions(reinterpret_cast<Node*>(rte->tablesample));
 }
 
-// System columns other than tableoid, whole rows.
+// System columns other than tableoid and ctid, whole rows.
 bool wants_more_than_columns(const Bitmapset* attributes) {
   int member = -1;
   while ((member = bms_next_member(attributes, member)) >= 0)
     if (!is_column(member + FirstLowInvalidHeapAttributeNumber)) return true;
+  return false;
+}
+
+bool is_tid_of(const RelOptInfo* rel, const Node* node) {
+  if (!IsA(node, Var)) return false;
+  const auto* var = reinterpret_cast<const Var*>(node);
+  return var->varno == static_cast<int>(rel->relid) && var->varattno == SelfItemPointerAttributeNumber &&
+         var->varlevelsup == 0;
+}
+
+bool is_range_operator(Oid operation) {
+  return operation == TIDEqualOperator || operation == TIDLessOperator || operation == TIDLessEqOperator ||
+         operation == TIDGreaterOperator || operation == TIDGreaterEqOperator;
+}
+
+// The clause says where in `rel` its rows are: PostgreSQL goes straight to these pages, as tidpath.c finds out.
+bool selects_tids(const RelOptInfo* rel, Node* clause) {
+  List* arguments = NIL;
+  if (IsA(clause, OpExpr) && is_range_operator(reinterpret_cast<OpExpr*>(clause)->opno))
+    arguments = reinterpret_cast<OpExpr*>(clause)->args;
+  else if (IsA(clause, ScalarArrayOpExpr) && reinterpret_cast<ScalarArrayOpExpr*>(clause)->useOr &&
+           reinterpret_cast<ScalarArrayOpExpr*>(clause)->opno == TIDEqualOperator)
+    arguments = reinterpret_cast<ScalarArrayOpExpr*>(clause)->args;
+  if (arguments == NIL || list_length(arguments) != 2) return false;
+  auto *left = static_cast<Node*>(linitial(arguments)), *right = static_cast<Node*>(lsecond(arguments));
+  Node* other = is_tid_of(rel, left) ? right : is_tid_of(rel, right) ? left : nullptr;
+  return other != nullptr && !contain_var_clause(other) && !contain_volatile_functions(other);
+}
+
+bool has_tid_filter(const RelOptInfo* rel) {
+  ListCell* cell;
+  foreach (cell, rel->baserestrictinfo)
+    if (selects_tids(rel, reinterpret_cast<Node*>(static_cast<RestrictInfo*>(lfirst(cell))->clause))) return true;
   return false;
 }
 
@@ -39,7 +72,8 @@ bool may_scan(const PlannerInfo* root, const RelOptInfo* rel, const RangeTblEntr
   if (rte->rtekind != RTE_RELATION || !bms_is_empty(rel->lateral_relids)) return false;
   if (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_OTHER_MEMBER_REL) return false;
   const bool reads_only = parse->commandType == CMD_SELECT || parse->commandType == CMD_INSERT;
-  return reads_only && root->rowMarks == NIL && (rte->tablesample == nullptr || is_known_sample(rte));
+  return reads_only && root->rowMarks == NIL && !has_tid_filter(rel) &&
+         (rte->tablesample == nullptr || is_known_sample(rte));
 }
 
 }  // namespace
@@ -50,6 +84,7 @@ const char* why_not_scanned(const PlannerInfo* root, const RelOptInfo* rel, cons
   if (root->rowMarks != NIL) return "rows of the query are locked";
   if (!bms_is_empty(rel->lateral_relids)) return "it depends on other tables of the query";
   if (rte->tablesample != nullptr && !is_known_sample(rte)) return "the sampling method is not the engine's";
+  if (has_tid_filter(rel)) return "conditions on ctid are PostgreSQL's scans by tid";
   if (wants_more_than_columns(catalog::referenced_attributes(const_cast<RelOptInfo*>(rel))))
     return "a system column or the whole row is needed";
   return nullptr;
@@ -152,7 +187,7 @@ EngineScan* make_scan(RelOptInfo* rel, const RangeTblEntry* rte) {
   scan->table = rte->relid;
   scan->kind = table::kNoKind;
   scan->column_count = rel->max_attr;
-  scan->columns = static_cast<ColumnFacts*>(palloc0(sizeof(ColumnFacts) * (rel->max_attr + 1)));
+  scan->columns = static_cast<ColumnFacts*>(palloc0(sizeof(ColumnFacts) * static_cast<Size>(rel->max_attr + 2)));
   return scan;
 }
 

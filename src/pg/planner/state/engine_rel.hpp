@@ -41,7 +41,7 @@ struct EngineScan {
   List* leaf_kinds;        // IntList, likewise
   int leaf_count;          // before pruning
   int column_count;        // highest attribute number
-  ColumnFacts* columns;    // [0 .. column_count], see facts_of()
+  ColumnFacts* columns;    // [0 .. column_count + 1], see facts_of()
   const char* refusal;     // why the engine does not scan it; nullptr: it does
   bool output_readable;    // every column that is needed above the scan
   bool gated;              // has pseudoconstant filters, which PostgreSQL puts into a Result above
@@ -164,12 +164,15 @@ PlannerState* make_state(PlannerInfo* root);
 /// Column types of `relid` when it is an engine table, else nullptr.
 EngineScan* scan_of(PlannerState* state, Index relid);
 
-/// True for attribute numbers of columns that the engine may read: those of the user, and tableoid.
-inline bool is_column(int attnum) { return attnum > 0 || attnum == TableOidAttributeNumber; }
+/// True for attribute numbers of columns that the engine may read: those of the user, tableoid and ctid.
+inline bool is_column(int attnum) {
+  return attnum > 0 || attnum == TableOidAttributeNumber || attnum == SelfItemPointerAttributeNumber;
+}
 
-/// What is known of the column `attnum` of `scan`, of which is_column() is true; tableoid has the place of the whole
-/// row.
-inline ColumnFacts* facts_of(const EngineScan* scan, int attnum) { return &scan->columns[attnum > 0 ? attnum : 0]; }
+/// What is known of the column `attnum` of `scan`, of which is_column() is true.
+inline ColumnFacts* facts_of(const EngineScan* scan, int attnum) {
+  return &scan->columns[table::place_of(attnum, scan->column_count)];
+}
 
 /// The most that expressions of the statement may weigh.
 int most_weight(PlannerState* state);

@@ -41,6 +41,7 @@ struct PageChunk {
   int64_t capacity = 0;
   std::vector<format::heap::ColumnOut> out;
   std::vector<int64_t> table_oids;  // the values of tableoid, where it is wanted
+  std::vector<int64_t> tids;        // likewise those of ctid
 
   // Where the rows will be cached.
   CachedTable::Fill* fill = nullptr;
@@ -58,7 +59,7 @@ struct CachedChunk {
   CachedTable::Kept group;
   BlockNumber begin = 0;
   int64_t rows = 0;
-  std::vector<int64_t> table_oids;  // as PageChunk's
+  std::vector<int64_t> table_oids, tids;  // as PageChunk's
 
   ItemPointerData tid_of(int64_t row) const;
 };

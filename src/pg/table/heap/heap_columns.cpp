@@ -138,7 +138,8 @@ void HeapColumns::make_room(PageChunk* chunk) const {
   chunk->capacity = needed + needed / 4;
   const auto rows = static_cast<size_t>(chunk->capacity + kPadding);
   chunk->numbers.resize(rows);
-  if (!are_stored()) chunk->table_oids.assign(rows, table_oid_);
+  if (wants(TableOidAttributeNumber)) chunk->table_oids.assign(rows, table_oid_);
+  if (wants(SelfItemPointerAttributeNumber)) chunk->tids.resize(rows);
   chunk->memory.clear();
   chunk->out.clear();
   for (const auto& column : decoder_->wanted()) {
@@ -166,6 +167,7 @@ Status HeapColumns::decode(PageChunk* chunk) const {
     row += some.rows;
   }
   chunk->rows = row;
+  if (wants(SelfItemPointerAttributeNumber)) set_tids(chunk);
   if (chunk->fill != nullptr) make_part(chunk);
   return Status::ok();
 }
@@ -178,21 +180,41 @@ void HeapColumns::make_part(PageChunk* chunk) const {
   part.numbers.assign(chunk->numbers.begin(), chunk->numbers.begin() + chunk->rows);
 }
 
-ColumnView HeapColumns::table_oid_view(const std::vector<int64_t>& oids, int64_t rows) {
+bool HeapColumns::wants(AttrNumber attnum) const {
+  return std::find(attnums_.begin(), attnums_.end(), attnum) != attnums_.end();
+}
+
+void HeapColumns::set_tids(PageChunk* chunk) {
+  for (size_t page = 0; page < static_cast<size_t>(chunk->pages); ++page) {
+    const bool is_last = page + 1 == static_cast<size_t>(chunk->pages);
+    const auto end = static_cast<size_t>(is_last ? chunk->rows : chunk->first_rows[page + 1]);
+    const uint64_t block = uint64_t{chunk->blocks[page]} << columnar::heap::kItemBits;
+    for (auto row = static_cast<size_t>(chunk->first_rows[page]); row < end; ++row)
+      chunk->tids[row] = static_cast<int64_t>(block | chunk->numbers[row]);
+  }
+}
+
+template <class Chunk>
+ColumnView HeapColumns::system_view(const Chunk& chunk, AttrNumber attnum) {
   ColumnView column;
   column.is_register = true;
-  column.length = rows;
-  column.values = oids.data();
+  column.length = chunk.rows;
+  column.values = attnum == TableOidAttributeNumber ? chunk.table_oids.data() : chunk.tids.data();
   return column;
 }
 
 BatchView HeapColumns::view(CachedChunk* chunk) const {
   BatchView view;
   view.rows = chunk->rows;
-  if (!are_stored()) chunk->table_oids.assign(static_cast<size_t>(chunk->rows + kPadding), table_oid_);
+  const auto rows = static_cast<size_t>(chunk->rows + kPadding);
+  if (wants(TableOidAttributeNumber)) chunk->table_oids.assign(rows, table_oid_);
+  if (wants(SelfItemPointerAttributeNumber)) {
+    chunk->tids.resize(rows);
+    format::heap::RowPlaces::write_tids(chunk->group.places, chunk->begin, chunk->tids.data());
+  }
   size_t i = 0;  // in the group's columns
   for (const AttrNumber attnum : attnums_)
-    view.columns.push_back(attnum < 0 ? table_oid_view(chunk->table_oids, chunk->rows) : chunk->group.columns[i++]);
+    view.columns.push_back(attnum < 0 ? system_view(*chunk, attnum) : chunk->group.columns[i++]);
   if (are_stored()) view.origin = chunk->group.origin;  // which numbers columns of the cache only
   return view;
 }
@@ -203,7 +225,7 @@ BatchView HeapColumns::view(const PageChunk& chunk) const {
   size_t i = 0;  // in chunk.out
   for (const AttrNumber attnum : attnums_) {
     if (attnum < 0) {
-      view.columns.push_back(table_oid_view(chunk.table_oids, chunk.rows));
+      view.columns.push_back(system_view(chunk, attnum));
       continue;
     }
     ColumnView column;

@@ -27,11 +27,11 @@ class HeapColumns {
   HeapColumns& operator=(const HeapColumns&) = delete;
 
   const std::vector<AttrNumber>& attnums() const { return attnums_; }
-  /// All columns lie in tuples: none is tableoid.
+  /// All columns lie in tuples: none is tableoid or ctid.
   bool are_stored() const;
   /// For the column cache, of those that lie in tuples.
   std::vector<ColumnId> ids() const;
-  /// The same of some columns, by their numbers among all; empty when one of them is tableoid.
+  /// The same of some columns, by their numbers among all; empty when one of them is no stored one.
   std::vector<ColumnId> ids_of(const std::vector<uint32_t>& columns) const;
   /// For devices.
   columnar::PageLayout page_layout() const;
@@ -49,7 +49,11 @@ class HeapColumns {
   void set_missing(Relation relation, const engine::plan::ValueType& type, format::heap::WantedColumn* column);
   void make_room(PageChunk* chunk) const;
   void make_part(PageChunk* chunk) const;
-  static columnar::ColumnView table_oid_view(const std::vector<int64_t>& oids, int64_t rows);
+  bool wants(AttrNumber attnum) const;
+  static void set_tids(PageChunk* chunk);
+  /// Of tableoid or ctid.
+  template <class Chunk>
+  static columnar::ColumnView system_view(const Chunk& chunk, AttrNumber attnum);
 
   const std::string table_name_;
   const Oid table_oid_;

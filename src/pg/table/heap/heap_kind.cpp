@@ -83,6 +83,8 @@ class HeapKind final : public TableKind {
     while ((member = bms_next_member(attributes, member)) >= 0) {
       const int attnum = member + FirstLowInvalidHeapAttributeNumber;
       if (attnum == TableOidAttributeNumber) boundary::entry([&] { set_type(table->column(attnum), OIDOID, -1); });
+      if (attnum == SelfItemPointerAttributeNumber)
+        boundary::entry([&] { set_type(table->column(attnum), TIDOID, -1); });
       if (attnum <= 0) continue;
       wanted[wanted_count++] = static_cast<AttrNumber>(attnum);
       const FormData_pg_attribute* attribute = TupleDescAttr(descriptor, attnum - 1);

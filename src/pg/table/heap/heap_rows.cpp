@@ -300,6 +300,8 @@ void HeapRows::read(int64_t index, int64_t row, MemoryContext memory, Datum* val
     MemoryContext caller = MemoryContextSwitchTo(memory);
     for (size_t i = 0; i < count; ++i) {
       values[i] = heap_getattr(&tuple, attnums[i], descriptor, &nulls[i]);
+      if (attnums[i] == SelfItemPointerAttributeNumber)
+        values[i] = datumCopy(values[i], false, sizeof(ItemPointerData));
       if (nulls[i] || attnums[i] < 0) continue;
       const Form_pg_attribute attribute = TupleDescAttr(descriptor, attnums[i] - 1);
       values[i] = datumCopy(values[i], attribute->attbyval, attribute->attlen);

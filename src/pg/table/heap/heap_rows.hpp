@@ -21,7 +21,7 @@ namespace strom::pg::table {
 
 class HeapRows : public source::RowSource {
  public:
-  /// Reads columns `attnums` (of the user, or tableoid) as values of `types` of the rows that `snapshot` sees.
+  /// Reads columns `attnums` (of the user, tableoid or ctid) as values of `types` of the rows that `snapshot` sees.
   /// `relation` stays open and locked as long as this object is used. Throws PostgresError, StatusError.
   HeapRows(Relation relation, Snapshot snapshot, const std::vector<AttrNumber>& attnums,
            const std::vector<engine::plan::ValueType>& types);

@@ -54,7 +54,7 @@ TEST(ArrowWriter, ExistingFileIsKeptUnlessAsked) {
   const TempFolder folder;
   write_bytes(folder.path("f"), {1, 2, 3});
   const auto refused = FileWriter::create(folder.path("f"), one_column(), false);
-  EXPECT_EQ(refused.status().code(), ErrorCode::kIoError);
+  EXPECT_EQ(refused.status().code(), ErrorCode::kFileExists);
   EXPECT_EQ(refused.status().message(), "could not create file \"" + folder.path("f") + "\": File exists");
   EXPECT_EQ(read_bytes(folder.path("f")).size(), 3u);
   {
@@ -77,7 +77,7 @@ TEST(ArrowWriter, FileThatAppearsMeanwhileIsKept) {
   auto writer = FileWriter::create(folder.path("f"), one_column(), false);
   ASSERT_TRUE(writer.is_ok());
   write_bytes(folder.path("f"), {1, 2, 3});
-  EXPECT_EQ(writer.value()->finish().code(), ErrorCode::kIoError);
+  EXPECT_EQ(writer.value()->finish().code(), ErrorCode::kFileExists);
   writer = Status(ErrorCode::kInternal, "drop the writer");
   EXPECT_EQ(read_bytes(folder.path("f")).size(), 3u);
   EXPECT_EQ(entries(folder), 1);

@@ -297,6 +297,7 @@ TEST(RowText, BinaryByItsType) {
     column.append_bytes(bytes);
     TextOptions options;
     options.style = style;
+    if (style == Style::kTsv) options.delimiter = '\t';
     options.binary_hex = hex;
     TextBuffer out;
     const Status status = RowText::create({field}, options).value()->append_rows({1, {column.view()}}, 0, 1, out);
@@ -308,6 +309,11 @@ TEST(RowText, BinaryByItsType) {
             "{\"x\":\"00112233-4455-6677-8899-aabbccddeeff\"}\n");
   EXPECT_EQ(written(4, "inet", false, std::string("\x0a\x00\x00\xff", 4), Style::kCsv), "10.0.0.255\n");
   EXPECT_EQ(written(6, "pg_catalog.macaddr", false, "\x08\x01\x2b\x01\x02\x03", Style::kCsv), "08:01:2b:01:02:03\n");
+  const std::string tid("\x00\x01\x00\x02\x03\x04", 6);
+  EXPECT_EQ(written(6, "pg_catalog.tid", false, tid, Style::kCsv), "\"(65538,772)\"\n");
+  EXPECT_EQ(written(6, "pg_catalog.tid", false, tid, Style::kTsv), "(65538,772)\n");
+  EXPECT_EQ(written(6, "pg_catalog.tid", false, tid, Style::kJsonLines), "{\"x\":\"(65538,772)\"}\n");
+  EXPECT_EQ(written(6, "pg_catalog.tid", false, std::string(6, '\xff'), Style::kTsv), "(4294967295,65535)\n");
   EXPECT_EQ(written(4, nullptr, true, "\xde\xad\xbe\xef", Style::kCsv), "\\xdeadbeef\n");
   EXPECT_EQ(written(4, nullptr, false, "ab", Style::kCsv), "ab  \n");
   EXPECT_EQ(written(4, nullptr, false, "\xde\xad\xbe\xef", Style::kCsv), "column \"x\" holds bytes that are no text\n");

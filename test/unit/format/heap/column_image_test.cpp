@@ -217,9 +217,12 @@ TEST(RowPlaces, FindsRows) {
     made.write(places);
     EXPECT_EQ(RowPlaces::rows(places), 7);
     EXPECT_EQ(RowPlaces::pages(places), 5);
+    int64_t tids[7];
+    RowPlaces::write_tids(places, 100, tids);
     const auto expect = [&](int64_t row, uint32_t page, uint16_t item) {
       EXPECT_EQ(RowPlaces::find(places, row).page, page);
       EXPECT_EQ(RowPlaces::find(places, row).item, item);
+      EXPECT_EQ(tids[row], (int64_t{100} + page) << 16 | item);
     };
     expect(0, 0, 1);
     expect(4, 0, numbers[4]);

@@ -128,6 +128,7 @@ inline constexpr Kind kKinds[] = {
     {{8, 8}, Storage::kUnsigned8}, {{8, 4}, Storage::kMac8},      {{12, 8}, Storage::kWord12},
     {{16, 1}, Storage::kWord16},   {{-1, 4}, Storage::kText},     {{-1, 4}, Storage::kNumeric},
     {{-1, 8}, Storage::kText},     {{64, 1}, Storage::kView},     {{24, 8}, Storage::kView},
+    {{6, 2}, Storage::kTid},
 };
 
 inline Attribute random_value(std::mt19937& random, const Kind& kind, double nulls) {

@@ -72,6 +72,11 @@ void expect_value(const Kind& kind, const Attribute& value, const ColumnOut& out
     uint64_t expected;
     std::memcpy(&expected, value->bytes.data(), 8);
     EXPECT_EQ(static_cast<const uint64_t*>(out.values)[row], expected ^ uint64_t{1} << 63);
+  } else if (kind.storage == Storage::kTid) {
+    uint16_t parts[3];
+    std::memcpy(parts, value->bytes.data(), sizeof parts);
+    EXPECT_EQ(static_cast<const uint64_t*>(out.values)[row],
+              uint64_t{parts[0]} << 32 | uint64_t{parts[1]} << 16 | parts[2]);
   } else if (kind.storage == Storage::kMac6 || kind.storage == Storage::kMac8) {
     uint64_t expected = 0;
     for (char byte : value->bytes) expected = expected << 8 | static_cast<uint8_t>(byte);
