@@ -34,6 +34,11 @@ TupleTableSlot* strom_gstore_delete(EState* estate, ResultRelInfo* target, Tuple
                                     TupleTableSlot* plan_slot);
 void strom_gstore_truncate(List* relations, DropBehavior behavior, bool restart_sequences);
 
+// direct_modify.cpp
+bool strom_gstore_plan_direct(PlannerInfo* root, ModifyTable* plan, Index rti, int subplan);
+void strom_gstore_begin_direct(ForeignScanState* node, int eflags);
+TupleTableSlot* strom_gstore_iterate_direct(ForeignScanState* node);
+
 // row_marks.cpp
 RowMarkType strom_gstore_row_mark(RangeTblEntry* entry, LockClauseStrength strength);
 void strom_gstore_lock_row(EState* estate, ExecRowMark* mark, Datum row, TupleTableSlot* slot, bool* is_newer);

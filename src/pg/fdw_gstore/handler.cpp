@@ -25,6 +25,11 @@ STROM_SQL_FUNCTION(strom_gstore_fdw_handler) {
   routine->BeginForeignInsert = strom_gstore_begin_insert;
   routine->ExecForeignUpdate = strom_gstore_update;
   routine->ExecForeignDelete = strom_gstore_delete;
+  routine->PlanDirectModify = strom_gstore_plan_direct;
+  routine->BeginDirectModify = strom_gstore_begin_direct;
+  routine->IterateDirectModify = strom_gstore_iterate_direct;
+  routine->EndDirectModify = strom_gstore_end;
+  routine->ExplainDirectModify = strom_gstore_explain;
   routine->ExecForeignTruncate = strom_gstore_truncate;
   routine->GetForeignRowMarkType = strom_gstore_row_mark;
   routine->RefetchForeignRow = strom_gstore_lock_row;

@@ -75,11 +75,12 @@ int64_t integer_of(Oid type, Datum value) {
 }  // namespace
 
 bool match_key_clause(PlannerInfo* root, const store::Table* table, Index rti, Expr* clause, KeyClause* match) {
-  if (table->key() < 0 || contain_volatile_functions(reinterpret_cast<Node*>(clause))) return false;
-  if (IsA(clause, OpExpr)) return match_operator(root, table, rti, reinterpret_cast<OpExpr*>(clause), match);
+  if (table->key() < 0) return false;
+  bool is_match = false;
+  if (IsA(clause, OpExpr)) is_match = match_operator(root, table, rti, reinterpret_cast<OpExpr*>(clause), match);
   if (IsA(clause, ScalarArrayOpExpr))
-    return match_array(root, table, rti, reinterpret_cast<ScalarArrayOpExpr*>(clause), match);
-  return false;
+    is_match = match_array(root, table, rti, reinterpret_cast<ScalarArrayOpExpr*>(clause), match);
+  return is_match && !contain_volatile_functions(reinterpret_cast<Node*>(clause));
 }
 
 bool key_cell(const store::StoreColumn& column, Oid type, Datum value, store::CellSpace* space,

@@ -1,7 +1,7 @@
 // INSERT, COPY, UPDATE, DELETE and TRUNCATE on store tables. May ereport.
 #include "pg/fdw_gstore/callbacks.hpp"
+#include "pg/fdw_gstore/change_rules.hpp"
 #include "pg/fdw_gstore/row_slot.hpp"
-#include "pg/store/change.hpp"
 #include "pg/store/server_headers.hpp"
 #include "pg/store/visibility.hpp"
 
@@ -19,7 +19,6 @@ struct Modify {
   bool skips_duplicates;  // ON CONFLICT DO NOTHING
   store::CellSpace* spaces;
   store::rows::Cell* cells;
-  MemoryContext memory;  // of one row
 };
 
 Modify* begin(ModifyTableState* state, ResultRelInfo* target, bool skips_duplicates) {
@@ -32,24 +31,13 @@ Modify* begin(ModifyTableState* state, ResultRelInfo* target, bool skips_duplica
   const size_t columns = modify->table->columns.size();
   modify->spaces = static_cast<store::CellSpace*>(palloc(columns * sizeof(store::CellSpace)));
   modify->cells = static_cast<store::rows::Cell*>(palloc(columns * sizeof(store::rows::Cell)));
-  modify->memory = AllocSetContextCreate(CurrentMemoryContext, "row of a store table", ALLOCSET_SMALL_SIZES);
   modify->skips_duplicates = skips_duplicates;
   target->ri_FdwState = modify;
   return modify;
 }
 
-/// What the executor leaves to foreign servers: this one has nobody else to leave it to.
-void check_constraints(EState* estate, ResultRelInfo* target, TupleTableSlot* slot) {
-  Relation relation = target->ri_RelationDesc;
-  slot->tts_tableOid = RelationGetRelid(relation);
-  if (relation->rd_att->constr != nullptr) ExecConstraints(target, slot, estate);
-  if (relation->rd_rel->relispartition && target->ri_RootResultRelInfo == nullptr)
-    ExecPartitionCheck(target, slot, estate, true);
-}
-
-const store::rows::Cell* cells_of(Modify* modify, TupleTableSlot* slot) {
-  MemoryContextReset(modify->memory);
-  MemoryContext before = MemoryContextSwitchTo(modify->memory);
+const store::rows::Cell* cells_of(EState* estate, Modify* modify, TupleTableSlot* slot) {
+  MemoryContext before = MemoryContextSwitchTo(GetPerTupleMemoryContext(estate));
   gstore::cells_of(modify->table, slot, modify->spaces, modify->cells);
   MemoryContextSwitchTo(before);
   return modify->cells;
@@ -64,31 +52,13 @@ store::Slot row_of(const Modify* modify, TupleTableSlot* plan_slot) {
 
 /// The row has another version since the statement's snapshot: what the statement makes of that one; nullptr: nothing.
 TupleTableSlot* look_again(const Modify* modify, ResultRelInfo* target, store::Slot version) {
-  if (IsolationUsesXactSnapshot())
-    ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                    errmsg("could not serialize access due to concurrent update")));
+  gstore::check_updated();
   EPQState* again = &modify->state->mt_epqstate;
   TupleTableSlot* slot = EvalPlanQualSlot(again, target->ri_RelationDesc, target->ri_RangeTableIndex);
   gstore::fill_slot(modify->table, version, nullptr, slot);
   slot->tts_tableOid = RelationGetRelid(target->ri_RelationDesc);
   TupleTableSlot* plan_slot = EvalPlanQual(again, target->ri_RelationDesc, target->ri_RangeTableIndex, slot);
   return TupIsNull(plan_slot) ? nullptr : plan_slot;
-}
-
-void raise_deleted(store::EndResult result) {
-  if (result == store::EndResult::kDeleted && IsolationUsesXactSnapshot())
-    ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                    errmsg("could not serialize access due to concurrent delete")));
-}
-
-/// A row that this command's own functions or triggers have changed already.
-void check_own(const Modify* modify, const store::EndOutcome& outcome, const char* what) {
-  if (outcome.command != modify->command)
-    ereport(ERROR,
-            (errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
-             errmsg("tuple to be %s was already modified by an operation triggered by the current command", what),
-             errhint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to "
-                     "other rows.")));
 }
 
 }  // namespace
@@ -119,8 +89,8 @@ void strom_gstore_begin_insert(ModifyTableState* state, ResultRelInfo* target) {
 
 TupleTableSlot* strom_gstore_insert(EState* estate, ResultRelInfo* target, TupleTableSlot* slot, TupleTableSlot*) {
   auto* modify = static_cast<Modify*>(target->ri_FdwState);
-  check_constraints(estate, target, slot);
-  const store::Slot made = store::insert_row(modify->table, target->ri_RelationDesc, cells_of(modify, slot),
+  gstore::check_constraints(estate, target, slot, false);
+  const store::Slot made = store::insert_row(modify->table, target->ri_RelationDesc, cells_of(estate, modify, slot),
                                              modify->command, modify->skips_duplicates);
   if (made == store::rows::kNoSlot) return nullptr;
   gstore::set_tid(made, &slot->tts_tid);
@@ -133,15 +103,15 @@ TupleTableSlot* strom_gstore_update(EState* estate, ResultRelInfo* target, Tuple
   Relation relation = target->ri_RelationDesc;
   store::Slot row = row_of(modify, plan_slot);
   for (;;) {
-    check_constraints(estate, target, slot);
+    gstore::check_constraints(estate, target, slot, true);
     const store::EndOutcome outcome = store::end_row(modify->table, relation, row, modify->command);
     switch (outcome.result) {
       case store::EndResult::kDone:
-        row = store::replace_row(modify->table, relation, row, cells_of(modify, slot), modify->command);
+        row = store::replace_row(modify->table, relation, row, cells_of(estate, modify, slot), modify->command);
         gstore::set_tid(row, &slot->tts_tid);
         return slot;
-      case store::EndResult::kOwn: check_own(modify, outcome, "updated"); return nullptr;
-      case store::EndResult::kDeleted: raise_deleted(outcome.result); return nullptr;
+      case store::EndResult::kOwn: gstore::check_own(outcome, modify->command, "updated"); return nullptr;
+      case store::EndResult::kDeleted: gstore::check_deleted(); return nullptr;
       case store::EndResult::kUpdated: break;
     }
     row = outcome.follower;
@@ -164,8 +134,8 @@ TupleTableSlot* strom_gstore_delete(EState*, ResultRelInfo* target, TupleTableSl
       case store::EndResult::kDone:
         if (target->ri_projectReturning != nullptr) gstore::fill_slot(modify->table, row, nullptr, slot);
         return slot;
-      case store::EndResult::kOwn: check_own(modify, outcome, "deleted"); return nullptr;
-      case store::EndResult::kDeleted: raise_deleted(outcome.result); return nullptr;
+      case store::EndResult::kOwn: gstore::check_own(outcome, modify->command, "deleted"); return nullptr;
+      case store::EndResult::kDeleted: gstore::check_deleted(); return nullptr;
       case store::EndResult::kUpdated: break;
     }
     row = outcome.follower;

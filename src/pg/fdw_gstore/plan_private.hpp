@@ -1,5 +1,7 @@
-// ForeignScan::fdw_private of a scan by key: type of the values, whether they are an array. fdw_exprs has the value,
-// fdw_recheck_quals the clause. NIL: a scan of all rows.
+// ForeignScan::fdw_private of scans of store tables. By key: type of the values, whether they are an array; fdw_exprs
+// has the value, fdw_recheck_quals the clause. Of all rows: NIL. Where the scan changes its rows itself, these two (0,
+// 0 of all rows) are followed by whether it counts the statement's rows, and by the numbers of the columns that it
+// sets.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
@@ -9,5 +11,8 @@ namespace strom::pg::fdw_gstore {
 inline bool is_by_key(const ForeignScan* plan) { return plan->fdw_exprs != NIL; }
 inline Oid key_type(const ForeignScan* plan) { return static_cast<Oid>(intVal(linitial(plan->fdw_private))); }
 inline bool is_key_array(const ForeignScan* plan) { return intVal(lsecond(plan->fdw_private)) != 0; }
+
+inline bool counts_rows(const ForeignScan* plan) { return intVal(lthird(plan->fdw_private)) != 0; }
+inline const List* set_columns(const ForeignScan* plan) { return static_cast<List*>(lfourth(plan->fdw_private)); }
 
 }  // namespace strom::pg::fdw_gstore

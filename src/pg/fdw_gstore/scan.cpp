@@ -3,6 +3,7 @@
 #include "pg/fdw_gstore/key_clause.hpp"
 #include "pg/fdw_gstore/plan_private.hpp"
 #include "pg/fdw_gstore/row_slot.hpp"
+#include "pg/fdw_gstore/store_scan.hpp"
 #include "pg/compat/explain.hpp"
 #include "pg/store/change.hpp"
 #include "pg/store/visibility.hpp"
@@ -14,28 +15,9 @@ namespace {
 
 constexpr uint32_t kBits = 64;
 
-/// ForeignScanState::fdw_state: plain data.
-struct StoreScan {
-  store::Table* table;
-  bool* wanted;  // of the table's columns
-  // By key:
-  ExprState* value;
-  Oid type;
-  bool is_array, is_ready;  // the values are known
-  Datum* keys;
-  bool* null_keys;
-  int key_count, next_key;
-  MemoryContext key_memory;
-  // All rows:
-  uint32_t used;   // slots when the scan began
-  uint64_t chunk;  // the next one
-  uint64_t current;
-  uint32_t word, words;
-  uint64_t left;  // of bits[word]
-  uint64_t bits[store::rows::kChunkRows / kBits];
-};
+using gstore::StoreScan;
 
-StoreScan* scan_of(const ForeignScanState* node) { return static_cast<StoreScan*>(node->fdw_state); }
+using gstore::scan_of;
 
 void find_wanted(const ForeignScan* plan, StoreScan* scan) {
   const store::Table* table = scan->table;
@@ -97,18 +79,26 @@ void drop_many_repeated_keys(StoreScan* scan) {
   scan->key_count = kept;
 }
 
+void evaluate_key(ForeignScanState* node, StoreScan* scan) {
+  bool is_null;
+  // In the row's memory: next_by_key() needs it only now.
+  scan->single = ExecEvalExpr(scan->value, node->ss.ps.ps_ExprContext, &is_null);
+  scan->keys = &scan->single;
+  scan->key_count = is_null ? 0 : 1;
+}
+
 void evaluate_keys(ForeignScanState* node, StoreScan* scan) {
+  scan->is_ready = true;
+  scan->next_key = scan->key_count = 0;
+  if (!scan->is_array) return evaluate_key(node, scan);
+  if (scan->key_memory == nullptr)
+    scan->key_memory =
+        AllocSetContextCreate(node->ss.ps.state->es_query_cxt, "keys of a store table", ALLOCSET_SMALL_SIZES);
   MemoryContextReset(scan->key_memory);
   MemoryContext before = MemoryContextSwitchTo(scan->key_memory);
   bool is_null;
   const Datum value = ExecEvalExpr(scan->value, node->ss.ps.ps_ExprContext, &is_null);
-  scan->is_ready = true;
-  scan->next_key = scan->key_count = 0;
-  if (!is_null && !scan->is_array) {
-    scan->keys = static_cast<Datum*>(palloc(sizeof(Datum)));
-    scan->keys[0] = value;
-    scan->key_count = 1;
-  } else if (!is_null) {
+  if (!is_null) {
     ArrayType* array = DatumGetArrayTypeP(value);
     int16 length;
     bool by_value;
@@ -137,6 +127,9 @@ store::Slot next_by_key(ForeignScanState* node, StoreScan* scan) {
 
 /// Goes to the next chunk with visible rows.
 bool next_chunk(const ForeignScanState* node, StoreScan* scan) {
+  constexpr Size kBitmapBytes = store::rows::kChunkRows / kBits * sizeof(uint64_t);
+  if (scan->bits == nullptr)
+    scan->bits = static_cast<uint64_t*>(MemoryContextAlloc(node->ss.ps.state->es_query_cxt, kBitmapBytes));
   const store::rows::Rows& rows = *scan->table->rows;
   for (;; ++scan->chunk) {
     const uint32_t count = rows.used_in(scan->chunk, scan->used);
@@ -165,6 +158,10 @@ store::Slot next_of_all(const ForeignScanState* node, StoreScan* scan) {
 
 }  // namespace
 
+store::Slot gstore::next_row(ForeignScanState* node, StoreScan* scan) {
+  return scan->value != nullptr ? next_by_key(node, scan) : next_of_all(node, scan);
+}
+
 void strom_gstore_begin(ForeignScanState* node, int eflags) {
   const auto* plan = castNode(ForeignScan, node->ss.ps.plan);
   auto* scan = static_cast<StoreScan*>(palloc0(sizeof(StoreScan)));
@@ -176,7 +173,6 @@ void strom_gstore_begin(ForeignScanState* node, int eflags) {
   }
   if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0) return;
   scan->table = store::open_table(node->ss.ss_currentRelation);
-  scan->key_memory = AllocSetContextCreate(CurrentMemoryContext, "keys of a store table", ALLOCSET_SMALL_SIZES);
   find_wanted(plan, scan);
   restart(scan);
 }
@@ -184,7 +180,7 @@ void strom_gstore_begin(ForeignScanState* node, int eflags) {
 TupleTableSlot* strom_gstore_iterate(ForeignScanState* node) {
   StoreScan* scan = scan_of(node);
   TupleTableSlot* slot = node->ss.ss_ScanTupleSlot;
-  const store::Slot found = scan->value != nullptr ? next_by_key(node, scan) : next_of_all(node, scan);
+  const store::Slot found = gstore::next_row(node, scan);
   if (found == store::rows::kNoSlot) return ExecClearTuple(slot);
   gstore::fill_slot(scan->table, found, scan->wanted, slot);
   return slot;

@@ -16,5 +16,6 @@ extern "C" {
 #include "storage/procarray.h"
 #include "storage/shmem.h"
 #include "storage/spin.h"
+#include "utils/partcache.h"
 #include "utils/varlena.h"
 }

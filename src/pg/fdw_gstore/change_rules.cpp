@@ -1,0 +1,37 @@
+#include "pg/fdw_gstore/change_rules.hpp"
+
+#include "pg/store/server_headers.hpp"
+
+namespace strom::pg::fdw_gstore {
+
+void check_constraints(EState* estate, ResultRelInfo* target, TupleTableSlot* slot, bool moves) {
+  Relation relation = target->ri_RelationDesc;
+  slot->tts_tableOid = RelationGetRelid(relation);
+  if (relation->rd_att->constr != nullptr) ExecConstraints(target, slot, estate);
+  // A row that came by the partitioned table has been sent to the right partition, unless it was here before.
+  if (relation->rd_rel->relispartition && (moves || target->ri_RootResultRelInfo == nullptr))
+    ExecPartitionCheck(target, slot, estate, true);
+}
+
+void check_updated() {
+  if (IsolationUsesXactSnapshot())
+    ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                    errmsg("could not serialize access due to concurrent update")));
+}
+
+void check_deleted() {
+  if (IsolationUsesXactSnapshot())
+    ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                    errmsg("could not serialize access due to concurrent delete")));
+}
+
+void check_own(const store::EndOutcome& outcome, CommandId own, const char* what) {
+  if (outcome.command != own)
+    ereport(ERROR,
+            (errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
+             errmsg("tuple to be %s was already modified by an operation triggered by the current command", what),
+             errhint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to "
+                     "other rows.")));
+}
+
+}  // namespace strom::pg::fdw_gstore
