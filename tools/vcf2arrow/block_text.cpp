@@ -1,57 +1,21 @@
 // See block_text.hpp.
 #include "vcf2arrow/block_text.hpp"
 
-#include <libdeflate.h>
-
 #include <algorithm>
 #include <condition_variable>
-#include <cstring>
 #include <mutex>
 #include <optional>
 
 #include "format/vcf/header.hpp"
 #include "format/vcf/records.hpp"
 #include "vcf2arrow/binary_header.hpp"
+#include "vcf2arrow/gzip_blocks.hpp"
 
 namespace strom::vcf2arrow {
 
 namespace {
 
 using base::MappedFile;
-
-constexpr int64_t kHeaderBytes = 18;  // of a block, with its extra field
-constexpr size_t kMostText = 65536;   // of a block
-
-struct Block {
-  int64_t begin = 0;       // in the file
-  int64_t text_begin = 0;  // of its text in the whole text
-  uint32_t size = 0, text_size = 0;
-};
-
-template <class T>
-T load(const uint8_t* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
-/// The size of the block at a position; 0: there is none.
-uint32_t block_size(const uint8_t* bytes, int64_t left) {
-  if (left < kHeaderBytes || bytes[0] != 31 || bytes[1] != 139 || bytes[2] != 8 || (bytes[3] & 4) == 0) return 0;
-  // Extra fields, of which BC has the block's size.
-  const int64_t end = 12 + load<uint16_t>(bytes + 10);
-  if (end > left) return 0;
-  for (int64_t at = 12; at + 4 <= end; at += 4 + load<uint16_t>(bytes + at + 2)) {
-    if (bytes[at] == 'B' && bytes[at + 1] == 'C' && load<uint16_t>(bytes + at + 2) == 2 && at + 6 <= end)
-      return uint32_t{load<uint16_t>(bytes + at + 4)} + 1;
-  }
-  return 0;
-}
-
-struct FreeDecompressor {
-  void operator()(libdeflate_decompressor* decompressor) const { libdeflate_free_decompressor(decompressor); }
-};
-using Decompressor = std::unique_ptr<libdeflate_decompressor, FreeDecompressor>;
 
 class BlockText final : public VariantText {
  public:
@@ -78,7 +42,6 @@ class BlockText final : public VariantText {
   struct Run {
     size_t begin = 0, end = 0;  // blocks
   };
-  Status decompress(const Block& block, libdeflate_decompressor* decompressor, char* to) const;
   Status decompress_run(const Run& run, size_t before, base::LargeVector<char>* to) const;
   Result<bool> tail_of(size_t run, std::string* tail);
   void put_tail(size_t run, std::string tail);
@@ -102,21 +65,14 @@ class BlockText final : public VariantText {
 };
 
 Result<bool> BlockText::find_blocks() {
-  const uint8_t* bytes = file_->data();
   int64_t text = 0;
   for (int64_t at = 0; at < file_->size();) {
-    const uint32_t size = block_size(bytes + at, file_->size() - at);
-    if (size == 0 && at == 0) return false;
-    if (size < kHeaderBytes + 8 || size > file_->size() - at)
-      return Status(ErrorCode::kCorruptFile,
-                    "file \"" + file_->path() + "\" is damaged or cut off at byte " + std::to_string(at));
-    const auto text_size = load<uint32_t>(bytes + at + size - 4);
-    if (text_size > kMostText)
-      return Status(ErrorCode::kCorruptFile,
-                    "file \"" + file_->path() + "\" has a block that is too large at byte " + std::to_string(at));
-    if (text_size > 0) blocks_.push_back({at, text, size, text_size});
-    at += size;
-    text += text_size;
+    if (at == 0 && !begins_block(*file_, 0)) return false;
+    STROM_ASSIGN(Block block, block_at(*file_, at));
+    block.text_begin = text;
+    if (block.text_size > 0) blocks_.push_back(block);
+    at += block.size;
+    text += block.text_size;
   }
   return !blocks_.empty();
 }
@@ -134,25 +90,14 @@ void BlockText::cut_runs(int64_t piece, int threads) {
   tails_.resize(runs_.size());
 }
 
-Status BlockText::decompress(const Block& block, libdeflate_decompressor* decompressor, char* to) const {
-  size_t size = 0;
-  const libdeflate_result result =
-      libdeflate_gzip_decompress(decompressor, file_->data() + block.begin, block.size, to, block.text_size, &size);
-  if (result == LIBDEFLATE_SUCCESS && size == block.text_size) return Status::ok();
-  return {ErrorCode::kCorruptFile, "file \"" + file_->path() +
-                                       "\" has a block whose bytes do not fit its checksum at byte " +
-                                       std::to_string(block.begin)};
-}
-
 /// With room for `before` bytes at the beginning.
 Status BlockText::decompress_run(const Run& run, size_t before, base::LargeVector<char>* to) const {
-  const Decompressor decompressor(libdeflate_alloc_decompressor());
-  if (decompressor == nullptr) return {ErrorCode::kOutOfMemory, "out of memory"};
   const int64_t first = blocks_[run.begin].text_begin;
   const Block& last = blocks_[run.end - 1];
   to->resize(before + static_cast<size_t>(last.text_begin + last.text_size - first));
+  Inflater inflater;
   for (size_t i = run.begin; i < run.end; ++i)
-    STROM_TRY(decompress(blocks_[i], decompressor.get(), to->data() + before + (blocks_[i].text_begin - first)));
+    STROM_TRY(inflater.inflate(*file_, blocks_[i], to->data() + before + (blocks_[i].text_begin - first)));
   return Status::ok();
 }
 

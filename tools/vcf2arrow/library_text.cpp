@@ -14,6 +14,7 @@
 #include <mutex>
 
 #include "base/os_error.hpp"
+#include "vcf2arrow/region_text.hpp"
 
 namespace strom::vcf2arrow {
 
@@ -148,9 +149,7 @@ Status LibraryText::open_index() {
   const bool found = binary_header_ != nullptr
                          ? (binary_index_.reset(bcf_index_load(path_.c_str())), binary_index_ != nullptr)
                          : (tabix_.reset(tbx_index_load(path_.c_str())), tabix_ != nullptr);
-  if (!found)
-    return Status(ErrorCode::kFileNotFound, name_ + " has no index, which regions need")
-        .with_hint(binary_header_ != nullptr ? "bcftools index makes one." : "bgzip and tabix -p vcf make one.");
+  if (!found) return no_index(name_, binary_header_ != nullptr);
   has_line_ = false;
   return open_region();
 }
@@ -159,9 +158,7 @@ Status LibraryText::open_region() {
   const char* region = regions_[region_].c_str();
   iterator_.reset(binary_header_ != nullptr ? bcf_itr_querys(binary_index_.get(), binary_header_.get(), region)
                                             : tbx_itr_querys(tabix_.get(), region));
-  if (iterator_ == nullptr)
-    return Status(ErrorCode::kInvalidParameter, "region \"" + regions_[region_] + "\" is none of " + name_)
-        .with_hint("Regions are CHROM, CHROM:POS or CHROM:FROM-TO, with a CHROM that the file has.");
+  if (iterator_ == nullptr) return no_region(regions_[region_], name_);
   return Status::ok();
 }
 

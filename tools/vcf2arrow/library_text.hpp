@@ -1,4 +1,4 @@
-// Variants from whatever htslib reads: gzip, pipes, BCF without blocks, and regions of files with an index.
+// Variants from whatever htslib reads: gzip, pipes, BCF without blocks, and regions of BCF with an index.
 #pragma once
 
 #include <memory>

@@ -8,6 +8,7 @@
 #include "format/vcf/header.hpp"
 #include "vcf2arrow/block_text.hpp"
 #include "vcf2arrow/library_text.hpp"
+#include "vcf2arrow/region_text.hpp"
 
 namespace strom::vcf2arrow {
 
@@ -63,8 +64,15 @@ int64_t even_piece(int64_t total, int64_t most, int threads) {
 
 Result<std::unique_ptr<VariantText>> VariantText::open(const std::string& path, const std::vector<std::string>& regions,
                                                        int64_t piece, int threads) {
-  if (path == "-" || !regions.empty()) return open_by_library(path, regions, piece, threads);
+  if (path == "-") return open_by_library(path, regions, piece, threads);
   Result<std::shared_ptr<const MappedFile>> mapped = MappedFile::open(path);
+  if (!regions.empty()) {
+    std::unique_ptr<VariantText> text;
+    if (mapped.is_ok()) {
+      STROM_ASSIGN(text, open_regions(mapped.value(), regions, piece, threads));
+    }
+    return text != nullptr ? std::move(text) : open_by_library(path, regions, piece, threads);
+  }
   // Pipes and the like cannot be mapped.
   if (!mapped.is_ok() && mapped.status().code() == ErrorCode::kIoError)
     return open_by_library(path, regions, piece, threads);

@@ -1,0 +1,273 @@
+// See region_text.hpp.
+#include "vcf2arrow/region_text.hpp"
+
+#include <htslib/hts_log.h>
+#include <htslib/tbx.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdlib>
+
+#include "format/vcf/header.hpp"
+#include "vcf2arrow/binary_header.hpp"
+#include "vcf2arrow/gzip_blocks.hpp"
+
+namespace strom::vcf2arrow {
+
+namespace {
+
+using base::MappedFile;
+
+constexpr size_t kBlockText = 65536;  // of a block at most
+
+/// Positions from 0, [begin, end).
+struct Region {
+  std::string chromosome;
+  int64_t begin = 0, end = 0;
+};
+
+/// Text that the index names: whole lines in blocks that follow one another. Positions in the text of all blocks.
+struct Stretch {
+  size_t region = 0;
+  std::vector<Block> blocks;
+  int64_t begin = 0, end = 0;
+};
+
+/// Lines of a stretch whose first byte lies in [begin, end); the stretch's first line begins with it.
+struct Part {
+  size_t stretch = 0;
+  int64_t begin = 0, end = 0;
+};
+
+/// The first `count` fields of a line; fewer where it has fewer.
+size_t first_fields(std::string_view line, std::string_view* fields, size_t count) {
+  size_t found = 0;
+  for (size_t at = 0; found < count && at <= line.size();) {
+    const size_t tab = std::min(line.find('\t', at), line.size());
+    fields[found++] = line.substr(at, tab - at);
+    at = tab + 1;
+  }
+  return found;
+}
+
+/// Where a variant ends, as indexes know it: behind REF, or at INFO's END.
+int64_t end_of(const std::string_view* fields, size_t count, int64_t begin) {
+  constexpr size_t kRef = 3, kInfo = 7;
+  if (count <= kRef) return begin + 1;
+  int64_t end = begin + static_cast<int64_t>(fields[kRef].size());
+  if (count <= kInfo) return end;
+  const std::string_view info = fields[kInfo];
+  const size_t found = info.starts_with("END=") ? 0 : info.find(";END=");
+  if (found == std::string_view::npos) return end;
+  const std::string_view text = info.substr(info.find('=', found) + 1);
+  int64_t told = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), told).ec == std::errc() && told > begin) end = told;
+  return end;
+}
+
+/// kReaches: it begins before the region and ends in it. kBehind: nothing of the region follows in a stretch.
+enum class Place { kOutside, kReaches, kInside, kBehind };
+
+/// A line that cannot be read counts as inside, so that its error is told.
+Place place_of(std::string_view line, const Region& region) {
+  constexpr size_t kFields = 8;
+  std::string_view fields[kFields];
+  const size_t count = first_fields(line, fields, 2);
+  int64_t position = 0;
+  if (count < 2 || std::from_chars(fields[1].data(), fields[1].data() + fields[1].size(), position).ec != std::errc())
+    return Place::kInside;
+  const int64_t begin = position - 1;
+  if (fields[0] != region.chromosome) return Place::kOutside;
+  if (begin >= region.end) return Place::kBehind;
+  if (begin >= region.begin) return Place::kInside;
+  const int64_t end = end_of(fields, first_fields(line, fields, kFields), begin);
+  return end > region.begin ? Place::kReaches : Place::kOutside;
+}
+
+class RegionText final : public VariantText {
+ public:
+  explicit RegionText(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {}
+
+  /// False: the file has no such header.
+  Result<bool> read_header();
+  Status find_regions(const std::vector<std::string>& regions);
+  void cut_parts(int64_t piece, int threads);
+
+  std::string_view header() const override { return header_; }
+  int64_t size() const override { return bytes_; }
+  Result<bool> next(Piece& piece) override;
+
+ private:
+  Result<Stretch> stretch_of(uint64_t begin, uint64_t end) const;
+  Status inflate_part(const Part& part, Piece& piece) const;
+  static void keep_region(const Region& region, Piece& piece);
+
+  std::shared_ptr<const MappedFile> file_;
+  std::string header_;
+  std::vector<Region> regions_;
+  std::vector<Stretch> stretches_;
+  std::vector<Part> parts_;
+  int64_t bytes_ = 0;  // of the file that are read
+  std::atomic<size_t> next_{0};
+};
+
+Result<bool> RegionText::read_header() {
+  Inflater inflater;
+  for (int64_t at = 0; at < file_->size() && !format::vcf::has_whole_header(header_);) {
+    if (at == 0 && !begins_block(*file_, 0)) return false;
+    STROM_ASSIGN(const Block block, block_at(*file_, at));
+    const size_t before = header_.size();
+    header_.resize(before + block.text_size);
+    STROM_TRY(inflater.inflate(*file_, block, header_.data() + before));
+    if (vcf2arrow::is_binary(header_) || !header_.starts_with("##")) return false;
+    at += block.size;
+  }
+  return format::vcf::has_whole_header(header_);
+}
+
+/// From one virtual position of the index to another: a block's position in the file, and 16 bits within its text.
+Result<Stretch> RegionText::stretch_of(uint64_t begin, uint64_t end) const {
+  constexpr int kInBlock = 16;
+  constexpr uint64_t kMask = 0xFFFF;
+  const auto last = static_cast<int64_t>(end >> kInBlock);
+  const auto last_text = static_cast<int64_t>(end & kMask);
+  Stretch stretch;
+  stretch.begin = static_cast<int64_t>(begin & kMask);
+  int64_t text = 0;
+  for (auto at = static_cast<int64_t>(begin >> kInBlock); at < last || (at == last && last_text > 0);) {
+    if (at >= file_->size())
+      return Status(ErrorCode::kCorruptFile, "the index of file \"" + file_->path() + "\" is that of another file");
+    STROM_ASSIGN(Block block, block_at(*file_, at));
+    block.text_begin = text;
+    stretch.end = at == last ? text + std::min<int64_t>(last_text, block.text_size) : text + block.text_size;
+    text += block.text_size;
+    at += block.size;
+    stretch.blocks.push_back(block);
+  }
+  stretch.begin = std::min(stretch.begin, stretch.end);
+  return stretch;
+}
+
+Status RegionText::find_regions(const std::vector<std::string>& regions) {
+  hts_set_log_level(HTS_LOG_OFF);  // errors are told once, by us
+  const std::string name = "file \"" + file_->path() + "\"";
+  const std::unique_ptr<tbx_t, decltype(&tbx_destroy)> index(tbx_index_load(file_->path().c_str()), tbx_destroy);
+  if (index == nullptr) return no_index(name, false);
+  int count = 0;
+  const std::unique_ptr<const char*, decltype(&free)> names(tbx_seqnames(index.get(), &count), free);
+  for (const std::string& region : regions) {
+    const std::unique_ptr<hts_itr_t, decltype(&hts_itr_destroy)> found(tbx_itr_querys(index.get(), region.c_str()),
+                                                                       hts_itr_destroy);
+    if (found == nullptr || found->tid < 0 || found->tid >= count) return no_region(region, name);
+    regions_.push_back({names.get()[found->tid], found->beg, found->end});
+    for (int i = 0; i < found->n_off; ++i) {
+      STROM_ASSIGN(Stretch stretch, stretch_of(found->off[i].u, found->off[i].v));
+      if (stretch.begin == stretch.end) continue;
+      stretch.region = regions_.size() - 1;
+      stretches_.push_back(std::move(stretch));
+    }
+  }
+  return Status::ok();
+}
+
+void RegionText::cut_parts(int64_t piece, int threads) {
+  constexpr int64_t kLeast = 1 << 18;
+  int64_t text = 0;
+  for (const Stretch& stretch : stretches_) text += stretch.end - stretch.begin;
+  piece = std::min(even_piece(text, piece, threads), std::max(text / threads + 1, std::min(kLeast, piece)));
+  for (size_t i = 0; i < stretches_.size(); ++i) {
+    const Stretch& stretch = stretches_[i];
+    bytes_ += stretch.blocks.back().begin + stretch.blocks.back().size - stretch.blocks.front().begin;
+    for (int64_t at = stretch.begin; at < stretch.end; at += piece)
+      parts_.push_back({i, at, std::min(at + piece, stretch.end)});
+  }
+}
+
+/// A line begins behind a line end. So the part's text is what is between the first line end at the byte in front of
+/// it or later, and the first one at its last byte or later, which may be in a later block.
+Status RegionText::inflate_part(const Part& part, Piece& piece) const {
+  const Stretch& stretch = stretches_[part.stretch];
+  const bool is_first = part.begin == stretch.begin, is_last = part.end == stretch.end;
+  const int64_t from = is_first ? part.begin : part.begin - 1;
+  const std::vector<Block>& blocks = stretch.blocks;
+  const auto is_before = [](int64_t at, const Block& block) { return at < block.text_begin; };
+  const auto first = std::upper_bound(blocks.begin(), blocks.end(), from, is_before) - 1;
+  const int64_t origin = first->text_begin;
+  Inflater inflater;
+  piece.buffer.clear();
+  piece.buffer.reserve(static_cast<size_t>(part.end - origin) + 2 * kBlockText);
+  std::string_view text;
+  size_t end = std::string_view::npos;
+  auto block = first;
+  for (; block != blocks.end() && end == std::string_view::npos; ++block) {
+    const size_t before = piece.buffer.size();
+    piece.buffer.resize(before + block->text_size);
+    STROM_TRY(inflater.inflate(*file_, *block, piece.buffer.data() + before));
+    text = {piece.buffer.data(), std::min(piece.buffer.size(), static_cast<size_t>(stretch.end - origin))};
+    if (!is_last && block->text_begin + block->text_size >= part.end)
+      end = text.find('\n', static_cast<size_t>(part.end - 1 - origin));
+  }
+  piece.size = (block - 1)->begin + (block - 1)->size - first->begin;
+  if (end != std::string_view::npos) text = text.substr(0, end + 1);
+  auto begin = static_cast<size_t>(from - origin);
+  if (!is_first) begin = std::min(text.find('\n', begin), text.size() - 1) + 1;
+  piece.text = text.substr(begin);
+  return Status::ok();
+}
+
+/// Only the lines that lie in the region. Lines are in order: when one begins inside and the last one does, all between
+/// them do.
+void RegionText::keep_region(const Region& region, Piece& piece) {
+  const std::string_view text = piece.text;
+  if (text.empty()) return;
+  const auto line_at = [&](size_t at) { return text.substr(at, text.find('\n', at) - at); };
+  const size_t last = text.rfind('\n', text.size() - (text.ends_with('\n') ? 2 : 1)) + 1;
+  const bool ends_inside = place_of(line_at(last), region) == Place::kInside;
+  char* const kept = piece.buffer.data() + (text.data() - piece.buffer.data());
+  size_t to = 0;
+  for (size_t at = 0, size = 0; at < text.size(); at += size) {
+    const std::string_view line = line_at(at);
+    const Place place = place_of(line, region);
+    if (place == Place::kBehind) break;
+    size = std::min(line.size() + 1, text.size() - at);
+    if (place == Place::kOutside) continue;
+    if (place == Place::kInside && ends_inside) size = text.size() - at;
+    std::copy_n(text.data() + at, size, kept + to);
+    to += size;
+  }
+  piece.text = text.substr(0, to);
+}
+
+Result<bool> RegionText::next(Piece& piece) {
+  const size_t number = next_.fetch_add(1);
+  if (number >= parts_.size()) return false;
+  piece.number = static_cast<int64_t>(number);
+  STROM_TRY(inflate_part(parts_[number], piece));
+  keep_region(regions_[stretches_[parts_[number].stretch].region], piece);
+  return true;
+}
+
+}  // namespace
+
+Status no_index(const std::string& name, bool is_binary) {
+  return Status(ErrorCode::kFileNotFound, name + " has no index, which regions need")
+      .with_hint(is_binary ? "bcftools index makes one." : "bgzip and tabix -p vcf make one.");
+}
+
+Status no_region(const std::string& region, const std::string& name) {
+  return Status(ErrorCode::kInvalidParameter, "region \"" + region + "\" is none of " + name)
+      .with_hint("Regions are CHROM, CHROM:POS or CHROM:FROM-TO, with a CHROM that the file has.");
+}
+
+Result<std::unique_ptr<VariantText>> open_regions(const std::shared_ptr<const MappedFile>& file,
+                                                  const std::vector<std::string>& regions, int64_t piece, int threads) {
+  auto text = std::make_unique<RegionText>(file);
+  STROM_ASSIGN(const bool is_known, text->read_header());
+  if (!is_known) return std::unique_ptr<VariantText>();
+  STROM_TRY(text->find_regions(regions));
+  text->cut_parts(piece, threads);
+  return std::unique_ptr<VariantText>(std::move(text));
+}
+
+}  // namespace strom::vcf2arrow
