@@ -166,6 +166,7 @@ Slot make_version(Table* table, Relation relation, const rows::Cell* cells, Comm
   const Slot slot = take_slot(table, relation);
   change.made = slot;
   table->rows->version(slot).aux = command;
+  table->rows->begin_change(slot, xid);
   table->rows->compare_and_set(slot, {rows::kNobody, rows::kNobody}, {xid, rows::kNobody});
   note_change(table, change);
   write_values(table, slot, cells);
@@ -248,6 +249,7 @@ EndOutcome end_row(Table* table, Relation relation, Slot slot, CommandId command
       continue;
     }
     if (xids.xmax == rows::kNobody) {
+      table->rows->begin_change(slot, xid);
       table->rows->compare_and_set(slot, xids, {xids.xmin, xid});
       __atomic_store_n(&version.aux, (aux & ~kAuxMask) | command, __ATOMIC_RELEASE);
       outcome.command = aux;  // for note_end()

@@ -78,6 +78,24 @@ void check_counters(const Table* table) {
   }
 }
 
+/// Blocks mark the versions that nobody has ended. Only where nobody changes them meanwhile.
+void check_blocks(const Table* table) {
+  const rows::Rows& rows = *table->rows;
+  const uint32_t used = rows.used_slots();
+  for (Slot first = 0; first < used; first += rows::kBlockRows) {
+    const rows::Block& block = rows.block_of(first);
+    const auto own = static_cast<TransactionId>(XidFromFullTransactionId(ReadNextFullTransactionId()));
+    uint64_t before, after, expected = 0;
+    if (!rows::Rows::read_live(block, own, &before)) continue;
+    for (uint32_t i = 0; i < rows::kBlockRows; ++i) {
+      const rows::Xids xids = rows::Rows::xids(rows.version(first + i));
+      expected |= uint64_t{xids.xmin != rows::kNobody && xids.xmax == rows::kNobody} << i;
+    }
+    if (before != expected && rows::Rows::read_live(block, own, &after) && before == after)
+      raise_wrong(table, "A block does not mark its rows: slot", first);
+  }
+}
+
 /// Every block of the base file, every record of the log. Throws.
 void check_files(const Table* table) {
   const auto base = boundary::value_or_throw(log::BaseReader::open(table->options.base_file));
@@ -102,6 +120,7 @@ void check_files(const Table* table) {
 uint64_t check_table(Table* table) {
   if (table->key() >= 0) check_chains(table);
   check_counters(table);
+  check_blocks(table);
   const uint64_t rows = check_rows(table, GetActiveSnapshot());
   if (!has_changes(table)) check_region(table);
   boundary::entry([table] { check_files(table); });

@@ -59,6 +59,7 @@ void release_slot(Table* table, Slot slot) {
   } else {
     rows.compare_and_set(slot, rows::Rows::xids(rows.version(slot)), {rows::kNobody, rows::kNobody});
   }
+  rows.finish_change(slot);
   if (rows.has_heap()) {
     LWLockAcquire(table->lock(kHeapLock), LW_EXCLUSIVE);
     rows.free_values(slot);
@@ -82,6 +83,7 @@ void undo_last(Changes* changes) {
     rows.compare_and_set(change.ended, xids, {xids.xmin, rows::kNobody});
     const uint32_t locked = __atomic_load_n(&version.aux, __ATOMIC_ACQUIRE) & kRowLocked;
     __atomic_store_n(&version.aux, change.aux_before | locked, __ATOMIC_RELEASE);
+    rows.finish_change(change.ended);
     LWLockRelease(lock);
     if (changes->first_commands != nullptr) hash_search(changes->first_commands, &change.ended, HASH_REMOVE, nullptr);
     if (change.made == rows::kNoSlot) --changes->ended_rows;
@@ -138,8 +140,9 @@ void publish(Changes* changes) {
   if (changes->region != nullptr) LWLockAcquire(table->lock(kRegionLock), LW_EXCLUSIVE);
   for (uint64_t i = 0; i < changes->count; ++i) {
     const Change& change = changes->list[i];
-    if (change.made != rows::kNoSlot)
-      __atomic_fetch_or(&table->rows->version(change.made).aux, kXminCommitted, __ATOMIC_ACQ_REL);
+    if (change.made == rows::kNoSlot) continue;
+    __atomic_fetch_or(&table->rows->version(change.made).aux, kXminCommitted, __ATOMIC_ACQ_REL);
+    table->rows->finish_change(change.made);
   }
   if (changes->region != nullptr) publish_to_region(changes);
   for (uint64_t i = 0; i < changes->count; ++i) {
@@ -148,6 +151,7 @@ void publish(Changes* changes) {
     rows::Version& version = table->rows->version(change.ended);
     const uint32_t kept = __atomic_load_n(&version.aux, __ATOMIC_ACQUIRE) & (kXminCommitted | kRowLocked);
     __atomic_store_n(&version.aux, kept | kXmaxCommitted | change.made, __ATOMIC_RELEASE);
+    table->rows->finish_change(change.ended);
   }
   if (changes->region != nullptr) LWLockRelease(table->lock(kRegionLock));
   __atomic_fetch_sub(&table->shared->row_count, changes->ended_rows, __ATOMIC_ACQ_REL);

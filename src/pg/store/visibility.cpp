@@ -75,21 +75,34 @@ bool is_visible(const Table* table, Slot slot, Snapshot snapshot) {
   return is_seen(table, slot, version, xids, snapshot);
 }
 
+/// The bits of a block, of which each version is looked at.
+static uint64_t look_at_versions(const Table* table, Slot first, const rows::Version* versions, uint32_t count,
+                                 Snapshot snapshot) {
+  uint64_t word = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const Quick quick = quick_look(versions[i], snapshot);
+    const bool is_seen = quick == Quick::kUnknown ? is_visible(table, first + i, snapshot) : quick == Quick::kSeen;
+    word |= uint64_t{is_seen} << i;
+  }
+  return word;
+}
+
 uint32_t visible_bits(const Table* table, uint64_t chunk, uint32_t count, Snapshot snapshot, uint64_t* bits) {
-  constexpr uint32_t kBits = 64;
+  const rows::Block* blocks = table->rows->blocks_of(chunk);
   const rows::Version* versions = table->rows->versions_of(chunk);
   const Slot first = static_cast<Slot>(chunk * table->layout.chunk_rows);
   uint32_t seen = 0;
-  for (uint32_t begin = 0; begin < count; begin += kBits) {
+  for (uint32_t begin = 0; begin < count; begin += rows::kBlockRows) {
+    const rows::Block& block = blocks[begin / rows::kBlockRows];
+    const uint32_t end = std::min(rows::kBlockRows, count - begin);
     uint64_t word = 0;
-    const uint32_t end = std::min(kBits, count - begin);
-    for (uint32_t i = 0; i < end; ++i) {
-      const Quick quick = quick_look(versions[begin + i], snapshot);
-      const bool seen_now =
-          quick == Quick::kUnknown ? is_visible(table, first + begin + i, snapshot) : quick == Quick::kSeen;
-      word |= uint64_t{seen_now} << i;
+    if (rows::Rows::read_live(block, snapshot->xmin, &word)) {
+      // Slots that have come into use since are for later snapshots.
+      if (end < rows::kBlockRows) word &= (uint64_t{1} << end) - 1;
+    } else {
+      word = look_at_versions(table, first + begin, versions + begin, end, snapshot);
     }
-    bits[begin / kBits] = word;
+    bits[begin / rows::kBlockRows] = word;
     seen += static_cast<uint32_t>(__builtin_popcountll(word));
   }
   return seen;

@@ -25,6 +25,7 @@ static_assert(sizeof(View) == kViewBytes);
 Status no_memory() { return {ErrorCode::kOutOfMemory, "no memory is left for a store table"}; }
 
 bool is_settled(Xids xids) { return xids.xmin == kFrozen && xids.xmax == kNobody; }
+bool is_live(Xids xids) { return xids.xmin != kNobody && xids.xmax == kNobody; }
 bool is_ended(Xids xids) { return xids.xmin != kNobody && xids.xmax != kNobody; }
 
 void add_to(uint32_t* counter, int by) {
@@ -88,10 +89,42 @@ bool Rows::compare_and_set(Slot slot, Xids before, Xids after) const {
   if (!__atomic_compare_exchange_n(reinterpret_cast<uint64_t*>(&version(slot)), &expected, wanted, false,
                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
     return false;
+  if (is_live(before) != is_live(after)) {
+    const uint64_t bit = uint64_t{1} << (slot % kBlockRows);
+    uint64_t* live = &block_of(slot).live;
+    if (is_live(after))
+      __atomic_fetch_or(live, bit, __ATOMIC_ACQ_REL);
+    else
+      __atomic_fetch_and(live, ~bit, __ATOMIC_ACQ_REL);
+  }
   ChunkInfo& chunk = info(slot / layout_->chunk_rows);
   add_to(&chunk.settled, static_cast<int>(is_settled(after)) - static_cast<int>(is_settled(before)));
   add_to(&chunk.ended, static_cast<int>(is_ended(after)) - static_cast<int>(is_ended(before)));
   return true;
+}
+
+void Rows::begin_change(Slot slot, uint32_t xid) const {
+  constexpr uint64_t kOneOpen = uint64_t{1} << 32;
+  uint64_t* stamp = &block_of(slot).stamp;
+  uint64_t before = __atomic_load_n(stamp, __ATOMIC_ACQUIRE), after;
+  do {
+    const auto newest = static_cast<uint32_t>(before);
+    after = before - newest + later_xid(newest, xid) + kOneOpen;
+  } while (!__atomic_compare_exchange_n(stamp, &before, after, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+}
+
+void Rows::finish_change(Slot slot) const {
+  constexpr uint64_t kOneOpen = uint64_t{1} << 32;
+  __atomic_fetch_sub(&block_of(slot).stamp, kOneOpen, __ATOMIC_ACQ_REL);
+}
+
+bool Rows::read_live(const Block& block, uint32_t xid, uint64_t* live) {
+  const Stamp before = stamp_of(block);
+  if (before.open != 0 || (before.newest != kNobody && static_cast<int32_t>(before.newest - xid) >= 0)) return false;
+  *live = __atomic_load_n(&block.live, __ATOMIC_ACQUIRE);
+  // A change that `live` has in it has its stamp before.
+  const Stamp after = stamp_of(block);
+  return after.open == 0 && after.newest == before.newest;
 }
 
 // Values

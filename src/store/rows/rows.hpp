@@ -36,6 +36,21 @@ struct alignas(64) ChunkInfo {
   uint32_t ended;    // versions that a transaction has ended, which may still be undone
 };
 
+/// Of kBlockRows slots: what a scan has to know of most of them, so that it need not look at their versions. `live` has
+/// a bit for each version that somebody has made and nobody has ended; compare_and_set() keeps it.
+struct alignas(16) Block {
+  uint64_t live;
+  uint64_t stamp;  // low half: newest transaction that has changed a version here, kNobody = none; high half: `open`
+};
+
+struct Stamp {
+  uint32_t newest;
+  uint32_t open;  // changes that are neither taken back nor marked as committed
+};
+
+/// The later one of two transaction ids, which go around.
+inline uint32_t later_xid(uint32_t a, uint32_t b) { return a == kNobody || static_cast<int32_t>(b - a) > 0 ? b : a; }
+
 inline constexpr uint32_t kHeapClasses = 160;
 
 /// At a place of the memory's header that callers choose. All zeros in the beginning.
@@ -89,6 +104,21 @@ class Rows {
   }
   /// Changes both, unless they are no longer `before`; counts settled and ended versions. Returns whether it did.
   bool compare_and_set(Slot slot, Xids before, Xids after) const;
+  Block& block_of(Slot slot) const {
+    return blocks_of(slot / layout_->chunk_rows)[slot % layout_->chunk_rows / kBlockRows];
+  }
+  Block* blocks_of(uint64_t chunk) const { return reinterpret_cast<Block*>(chunk_at(chunk) + layout_->blocks); }
+  /// A transaction is about to make or end a version; it calls finish_change() when it has said in the version that it
+  /// has committed, or has taken the change back.
+  void begin_change(Slot slot, uint32_t xid) const;
+  void finish_change(Slot slot) const;
+  static Stamp stamp_of(const Block& block) {
+    const uint64_t both = __atomic_load_n(&block.stamp, __ATOMIC_ACQUIRE);
+    return {static_cast<uint32_t>(both), static_cast<uint32_t>(both >> 32)};
+  }
+  /// The block's live versions, if all its changes are done, by transactions before `xid`: these are what everybody
+  /// sees for whom all transactions before `xid` have ended. False: there are others.
+  static bool read_live(const Block& block, uint32_t xid, uint64_t* live);
   ChunkInfo& info(uint64_t chunk) const { return reinterpret_cast<ChunkInfo*>(memory_ + layout_->infos)[chunk]; }
   /// Of chunk `chunk`, slots that have been used so far; `used` is from used_slots().
   uint32_t used_in(uint64_t chunk, uint32_t used) const {

@@ -10,7 +10,7 @@ namespace strom::store::rows {
 namespace {
 
 constexpr uint64_t kPage = 4096, kLine = 64;
-constexpr uint64_t kVersionBytes = 16, kInfoBytes = 64;
+constexpr uint64_t kVersionBytes = 16, kBlockBytes = 16, kInfoBytes = 64;
 constexpr double kBucketsPerRow = 1.2;
 
 uint64_t up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
@@ -119,7 +119,8 @@ Layout layout_of(const Shape& shape, uint64_t header_bytes) {
   if (shape.key >= 0)
     layout.bucket_count = static_cast<uint64_t>(static_cast<double>(shape.max_rows) * kBucketsPerRow) + kLine;
 
-  uint64_t at = up(layout.chunk_rows * kVersionBytes, kPage);
+  layout.blocks = up(layout.chunk_rows * kVersionBytes, kPage);
+  uint64_t at = layout.blocks + up(layout.chunk_rows / kBlockRows * kBlockBytes, kPage);
   bool has_views = false;
   for (const Column& column : shape.columns) {
     layout.values.push_back(at);

@@ -57,6 +57,7 @@ Result<Shape> decode_shape(std::string_view bytes);
 using Slot = uint32_t;
 inline constexpr Slot kNoSlot = 0;
 inline constexpr uint32_t kChunkRows = 65536;
+inline constexpr uint32_t kBlockRows = 64;
 inline constexpr uint64_t kHeapSegment = uint64_t{1} << 30;  // a buffer of Arrow's views
 
 /// Offsets in the memory, in bytes.
@@ -67,6 +68,7 @@ struct Layout {
   uint64_t heads = 0, infos = 0, marks = 0, chunk_begin = 0, heap_begin = 0, heap_bytes = 0, bytes = 0;
   uint64_t chunk_bytes = 0;             // with the flags, which have memory only where there are NULLs
   uint64_t chunk_used = 0;              // without the flags
+  uint64_t blocks = 0;                  // in a chunk
   std::vector<uint64_t> values, nulls;  // of each column, in a chunk
   uint64_t null_bytes = 0;              // of one column in a chunk; a mark says whether there are any
 };
