@@ -30,6 +30,24 @@ server_fetch() {
   "$(server_pg_config "$1")" --version >"$home/stamp" || die "the fetched PostgreSQL $1 does not run"
 }
 
+# kernel_home: Debian's kernel as a package has it, for a virtual machine. It is not installed.
+kernel_home() { printf '%s/servers/kernel' "$STROM_LOCAL"; }
+
+kernel_fetch() {
+  local home package
+  home=$(kernel_home)
+  [[ -f $home.stamp ]] && return
+  is_root || die "only root can show this machine's files to a virtual machine"
+  require_packages qemu-system-x86 busybox-static cpio kmod iproute2
+  package=$(apt-cache depends linux-image-amd64 | sed -n 's/.*Depends: \(linux-image-.*\)/\1/p' | head -1)
+  say "fetching $package into .strom/servers/kernel"
+  rm -rf "$home"
+  mkdir -p "$home"
+  (cd "$home" && apt-get download -q "$package" && dpkg-deb -x ./*.deb . && rm ./*.deb) >"$home.log" 2>&1 ||
+    die "the kernel cannot be had; the output is in $home.log"
+  touch "$home.stamp"
+}
+
 # mysql_home: the root of a Debian system with nothing but a MySQL server. It is far from what this file fetches
 # otherwise, because MySQL is in Debian's unstable suite alone, with libraries of its own.
 mysql_home() { printf '%s/servers/mysql' "$STROM_LOCAL"; }

@@ -18,6 +18,7 @@ usage: ./strom test [OPTIONS]
   --pg-regress   PostgreSQL's own regression suite with the engine's plans forced, instead of all else
   --sqlsmith N   sqlsmith's random statements for N seconds, instead of all else
   --mysql        mysql2arrow on a real MySQL server, which is fetched first, instead of all else; as root
+  --rdma         reads of store tables by RDMA, in a virtual machine that has a device, instead of all else; as root
   --kills N      fluent2arrow and the plugin of Fluentd killed N times each, instead of all else
   --crashes N    N crashes of a server while sessions change a store table, instead of all else
   --power-cuts N Arrow files on file systems that go down under writers N times, instead of all else; as root
@@ -29,7 +30,7 @@ TEST_PARTS=(style unit regress tap diff tools seeds)
 STYLE_PACKAGES=(clang-format-19 clang-tidy-19 shellcheck)
 # What the part tools needs besides. The MariaDB server is the tests' own; the package's is not started.
 TOOLS_PACKAGES=(iproute2 mariadb-server openssl postgresql-15-postgis-3 postgresql-plpython3-15 python3-numpy bcftools ruby)
-EXTRA_PARTS=(pg_regress sqlsmith mysql)
+EXTRA_PARTS=(pg_regress sqlsmith mysql rdma)
 style_options=()
 tests_passed=0
 tests_failed=0
@@ -46,6 +47,7 @@ run_tests() {
       --pg-regress) parts=(pg_regress) ;;
       --sqlsmith) seconds=${2:?--sqlsmith needs a value} parts=(sqlsmith) && shift ;;
       --mysql) parts=(mysql) ;;
+      --rdma) parts=(rdma) ;;
       --kills) export STROM_KILLS=${2:?--kills needs a value} && parts=(tools) filter=fluent_kills && shift ;;
       --crashes) export STROM_STORE_ROUNDS=${2:?--crashes needs a value} && parts=(tap) filter=store_crash && shift ;;
       --power-cuts) export STROM_POWER_CUTS=${2:?--power-cuts needs a value} && parts=(tap) filter=arrow_power_cuts && shift ;;
@@ -77,8 +79,8 @@ run_tests() {
   cd "$STROM_ROOT" || die "no $STROM_ROOT"
   # Programs for tests are built only when a part of this run needs them, the CUDA kernels for the system's server alone.
   local tests=() cuda=()
-  [[ " ${parts[*]} " =~ \ (unit|tap|diff|tools|mysql|seeds)\  ]] && tests=(--tests)
-  [[ -n $server || " ${parts[*]} " =~ ^\ (regress|tap|pg_regress|sqlsmith|style)\ $ ]] || cuda=(--cuda)
+  [[ " ${parts[*]} " =~ \ (unit|tap|diff|tools|mysql|rdma|seeds)\  ]] && tests=(--tests)
+  [[ -n $server || " ${parts[*]} " =~ ^\ (regress|tap|pg_regress|sqlsmith|rdma|style)\ $ ]] || cuda=(--cuda)
   setup "${cuda[@]}" --peers
   [[ ! " ${parts[*]} " =~ \ (regress|diff|tools|mysql|seeds)\  ]] || require_packages "${TOOLS_PACKAGES[@]}"
   [[ " ${parts[*]} " != *" style "* ]] || require_packages "${STYLE_PACKAGES[@]}"
@@ -342,6 +344,13 @@ test_mysql() {
   mysql_start || { count_one "mysql: server" 1 && return; }
   STROM_MYSQL_SOCKET=$(mysql_home)/srv/s.sock STROM_MYSQL_PORT=$MYSQL_PORT test_tools mysql2arrow
   mysql_stop
+}
+
+# Debian's kernel and the software RDMA device in a virtual machine.
+test_rdma() {
+  kernel_fetch
+  STROM_PG_BINDIR=$(private_pg bindir) STROM_BUILD_DIR=$STROM_ROOT/build \
+    run_counted "test/rdma/machine" "$STROM_ROOT/test/rdma/machine" "$(kernel_home)"
 }
 
 # run_counted NAME COMMAND…: counts by a last line "N passed, N failed" if there is one, else by the status.

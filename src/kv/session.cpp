@@ -292,6 +292,31 @@ stromkv_status read_region(stromkv_session* session, std::span<const store::regi
   });
 }
 
+stromkv_status ask_far_memory(stromkv_session* session, store::message::FarMemory* memory, uint32_t* number) {
+  return guarded([&] {
+    session->output.clear();
+    message::append_request({Kind::kFarMemory, session->next_tag++, 0, {}, {}}, &session->output);
+    stromkv_status result = STROMKV_OK;
+    const stromkv_status status = exchange(session, Kind::kFarMemory, 1, [&](size_t, const message::Answer& answer) {
+      result = status_of(answer.outcome);
+      if (result != STROMKV_OK) return;
+      auto parsed = message::parse_far_memory(answer.body);
+      if (!parsed.is_ok()) {
+        result = give_up(session, STROMKV_IO, "the server's answer is not understood");
+        return;
+      }
+      *memory = std::move(parsed).value();
+      *number = answer.number;
+    });
+    return status != STROMKV_OK ? status : result;
+  });
+}
+
+bool peer_of(const stromkv_session* session, struct sockaddr_storage* address) {
+  socklen_t length = sizeof(*address);
+  return getpeername(session->socket.get(), reinterpret_cast<struct sockaddr*>(address), &length) == 0;
+}
+
 }  // namespace strom::kv
 
 extern "C" {

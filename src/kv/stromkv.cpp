@@ -19,6 +19,7 @@
 
 #include "kv/attach.hpp"
 #include "kv/message_transport.hpp"
+#include "kv/rdma_transport.hpp"
 #include "kv/tcp.hpp"
 #include "store/checksum.hpp"
 #include "store/region/check.hpp"
@@ -348,9 +349,11 @@ stromkv_status stromkv_attach(const char* socket, const char* token, stromkv** t
   try {
     int descriptor = -1;
     std::string what;
-    if (strom::kv::is_by_tcp(socket)) {
+    const bool is_by_rdma = strom::kv::is_by_rdma(socket);
+    if (is_by_rdma || strom::kv::is_by_tcp(socket)) {
+      const auto open = is_by_rdma ? strom::kv::open_rdma_transport : strom::kv::open_message_transport;
       std::unique_ptr<region::Transport> transport;
-      stromkv_status opened = strom::kv::open_message_transport(socket, token, &transport, &what);
+      stromkv_status opened = open(socket, token, &transport, &what);
       if (opened == STROMKV_OK) opened = attach_far(std::move(transport), table, &what);
       if (opened != STROMKV_OK) tell(what, error, error_bytes);
       return opened;

@@ -17,7 +17,7 @@ namespace strom::kv {
 
 namespace {
 
-constexpr std::string_view kPrefix = "tcp:";
+constexpr std::string_view kPrefix = "tcp:", kRdmaPrefix = "rdma:";
 constexpr int kPatienceMs = 10000;
 
 /// Host and port of "tcp:HOST:PORT"; false: it is none.
@@ -56,6 +56,10 @@ void prepare(int descriptor) {
 }  // namespace
 
 bool is_by_tcp(const char* address) { return std::string_view(address).starts_with(kPrefix); }
+
+bool is_by_rdma(const char* address) { return std::string_view(address).starts_with(kRdmaPrefix); }
+
+std::string by_tcp(const char* rdma_address) { return std::string(kPrefix) + (rdma_address + kRdmaPrefix.size()); }
 
 int connect_by_tcp(const char* address, std::string* what) {
   const auto fail = [&](const std::string& why) {

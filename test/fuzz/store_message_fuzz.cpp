@@ -18,6 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
       append_answer(answer.value(), &again);
       if (again.size() != sizeof(Header) + frame.body.size()) __builtin_trap();
       (void)parse_statistics(answer.value().body);
+      if (const auto memory = parse_far_memory(answer.value().body); memory.is_ok())
+        if (far_memory_body(memory.value()) != answer.value().body) __builtin_trap();
     }
     const auto request = parse_request(frame);
     if (!request.is_ok()) return;
@@ -27,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     if (std::string_view(again).substr(sizeof(Header)) != frame.body) __builtin_trap();
   };
   // As the body of each kind of message, which random bytes would seldom be.
-  for (uint16_t kind = 1; kind <= static_cast<uint16_t>(Kind::kRead); ++kind)
+  for (uint16_t kind = 1; kind <= static_cast<uint16_t>(Kind::kFarMemory); ++kind)
     if (size <= kMostBody) try_frame({{static_cast<uint32_t>(size), kind, 0, 0, 0}, rest});
   // And as what comes from a socket.
   for (;;) {

@@ -210,6 +210,18 @@ def messages_process(database):
     return int(query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_strom messages' AND datname = current_database()", database))
 
 
+def rdma_without_a_device(database):
+    """What is said where the setting is off, or there is no device. Reads by RDMA are in test/rdma."""
+    make_table(database, "far")
+    status, _, err = run("strom-kv", "get", "far", 1, "--rdma", "-d", database)
+    ok(status == 1 and "takes no connections by RDMA" in err and "pg_strom.kv_rdma" in err, "RDMA is off", status, err)
+    for command, message in ((("put", "far", "{}"), "does not go by RDMA"), (("verify", "far"), "does not go by RDMA"),
+                             (("get", "far", "1", "--tcp"), "neither --tcp nor"), (("get", "far", "1", "--messages"), "neither --tcp nor"),
+                             (("get", "far", "1", "--socket=tcp:a:1", "--token=b"), "takes no --rdma")):
+        status, _, err = run("strom-kv", *command, "--rdma")
+        ok(status == 2 and message in err, f"usage: {command}", err)
+
+
 def reads_of_the_region(database):
     """Gets and scans by reads of the region's bytes: the same library's functions, the same rows, other costs."""
     make_table(database, "r")
@@ -473,6 +485,7 @@ try:
     set_up("localhost, 192.0.2.77")
     all_kinds(databases[1])
     reads_of_the_region(databases[1])
+    rdma_without_a_device(databases[1])
     raw_reads(databases[1])
     databases.append(tokens(databases[1]))
     garbage(databases[1])

@@ -56,6 +56,9 @@ void add_options(tool::OptionTable& table, Settings& settings) {
   table.flag(0, "tcp", &settings.uses_tcp,
              "over TCP, from another machine, by messages; not encrypted (get, mget, dump, stat, bench; the rest with "
              "--messages)");
+  table.flag(
+      0, "rdma", &settings.uses_rdma,
+      "by RDMA, from another machine, past the server's processes; not encrypted (get, mget, dump, stat, bench)");
   table.group("bench");
   constexpr int64_t kMost = 4096;
   table.number(0, "threads", &settings.threads, 1, kMost, "threads that read (default 1)");
@@ -66,6 +69,20 @@ void add_options(tool::OptionTable& table, Settings& settings) {
   table.example("strom-kv put positions '{\"dev_id\": 4711, \"x\": 3.5}'", "makes the row, or changes it");
   table.example("strom-kv bench positions --threads=2 --batch=8", "how many rows a second?");
   table.library(fmt::format("libpq {}.{}", PQlibVersion() / 10000, PQlibVersion() % 10000));
+}
+
+/// What goes over TCP and by RDMA.
+Status check_transport(const Settings& settings, bool writes) {
+  const bool changes_or_verifies = writes || settings.command == "verify";
+  if (settings.uses_tcp && !settings.asks && changes_or_verifies)
+    return usage(settings.command + " does not go over TCP" + (writes ? " without --messages" : ""));
+  if (settings.uses_rdma && (settings.asks || settings.uses_tcp))
+    return usage("--rdma goes with neither --tcp nor --messages");
+  if (settings.uses_rdma && changes_or_verifies) return usage(settings.command + " does not go by RDMA");
+  if ((settings.uses_tcp || settings.uses_rdma) && !settings.token.empty())
+    return usage(std::string("--socket names the transport, so it takes no ") +
+                 (settings.uses_tcp ? "--tcp" : "--rdma"));
+  return Status::ok();
 }
 
 Status check(const Settings& settings) {
@@ -80,9 +97,7 @@ Status check(const Settings& settings) {
   if (settings.token.empty() != settings.socket.empty()) return usage("--socket and --token belong together");
   const bool writes = settings.command == "put" || settings.command == "del";
   const bool needs_region = settings.command == "dump" || settings.command == "verify" || settings.command == "bench";
-  if (settings.uses_tcp && !settings.asks && (writes || settings.command == "verify"))
-    return usage(settings.command + " does not go over TCP" + (writes ? " without --messages" : ""));
-  if (settings.uses_tcp && !settings.token.empty()) return usage("--socket names the transport, so it takes no --tcp");
+  STROM_TRY(check_transport(settings, writes));
   if (settings.asks && needs_region) return usage(settings.command + " reads the region, without --messages");
   if (writes && !settings.token.empty() && (!settings.asks || settings.command == "put"))
     return usage(settings.command + " needs a session, not --token");

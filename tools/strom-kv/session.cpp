@@ -64,11 +64,11 @@ Status failed(stromkv_status status, const std::string& detail) {
 Result<Grant> ask_for_token(const Settings& settings, const std::string& function) {
   if (!settings.token.empty()) return Grant{settings.socket, settings.token};
   STROM_ASSIGN(Session session, Session::open(settings));
-  if (settings.uses_tcp) {
+  if (settings.uses_tcp || settings.uses_rdma) {
     STROM_ASSIGN(const auto place,
                  session.first_row("SELECT port, token FROM pgstrom.kv_session_tcp($1::regclass)", {settings.table}));
     if (place.size() != 2) return Status(ErrorCode::kIoError, "the server gave no token");
-    return Grant{"tcp:" + session.host() + ":" + place[0], place[1]};
+    return Grant{(settings.uses_rdma ? "rdma:" : "tcp:") + session.host() + ":" + place[0], place[1]};
   }
   STROM_ASSIGN(const auto row,
                session.first_row("SELECT socket, token FROM pgstrom." + function + "($1::regclass)", {settings.table}));

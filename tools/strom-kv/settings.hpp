@@ -15,6 +15,7 @@ struct Settings : tool::ServerSettings {
   std::string socket, token;           // of kv_attach(), by somebody else
   bool asks = false;                   // the server, by messages
   bool uses_tcp = false;               // for these, and not a UNIX socket
+  bool uses_rdma = false;              // for reads of the region
   int64_t threads = 1, seconds = 5, batch = 1;
 };
 

@@ -85,6 +85,8 @@ void Clients::add_listener(int descriptor) {
   watch(descriptor, EPOLLIN, EPOLL_CTL_ADD);
 }
 
+void Clients::wake_for(int descriptor) { watch(descriptor, EPOLLIN, EPOLL_CTL_ADD); }
+
 void Clients::accept_all(int listener) {
   for (;;) {
     const int descriptor = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "pg/boundary/postgres.hpp"
 #include "pg/store/tokens.hpp"
+#include "rdma/server.hpp"
 
 namespace strom::pg::kv_server {
 
@@ -21,8 +23,9 @@ struct Client {
   bool waits_to_send = false;  // as epoll knows it
   bool is_heard = true;        // as epoll knows it
   std::string input, output;
-  size_t sent = 0;    // of `output`
-  int64_t since = 0;  // TimestampTz: when it has last done something
+  size_t sent = 0;                  // of `output`
+  int64_t since = 0;                // TimestampTz: when it has last done something
+  std::shared_ptr<rdma::Peer> far;  // what it has of the RDMA server
 };
 
 class Clients {
@@ -35,6 +38,8 @@ class Clients {
   bool listen(const std::string& path);
   /// Takes clients of another socket that listens, by TCP; it is closed at the end.
   void add_listener(int descriptor);
+  /// receive() returns when this is readable, too.
+  void wake_for(int descriptor);
   /// Closes everything, and removes the socket's file.
   void end();
   /// Takes what has come, for `timeout_ms` at most; false: nothing has.

@@ -7,6 +7,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/kv_server/region_bytes.hpp"
 #include "pg/store/published.hpp"
+#include "pg/store/readers.hpp"
 #include "pg/store/server_headers.hpp"
 #include "store/region/reader.hpp"
 
@@ -155,6 +156,34 @@ void Groups::greet(const OpenTable& open, Operation* operation) {
   operation->is_answered = true;
 }
 
+/// What RDMA needs of the region. What the client reads then is not asked for here: so it is noted as a reader, as at
+/// kv_attach(), and REVOKE makes the region anew.
+void Groups::offer(const OpenTable& open, Operation* operation) {
+  if (rdma_ == nullptr)
+    return fail(operation, {Outcome::kUnsupported, 0, ERRCODE_FEATURE_NOT_SUPPORTED,
+                            "the server takes no connections by RDMA (pg_strom.kv_rdma)"});
+  const store::Grant& grant = operation->client->grant;
+  const Verdict verdict = guard([&] {
+    store::lock_attaching(grant.relation, ShareLock);
+    AcceptInvalidationMessages();
+    const Verdict allowed = check_rights(grant, operation->request.kind);
+    if (allowed.outcome == Outcome::kDone) store::note_reader(open.table, grant.role);
+    return allowed;
+  });
+  if (verdict.outcome != Outcome::kDone) return fail(operation, verdict);
+  const store::Region& region = *guard([&] { return store::region_of(open.table); });
+  auto offered =
+      rdma_->offer({region.writer.header().region_id, region.descriptor, region.bytes}, &operation->client->far);
+  if (!offered.is_ok()) {
+    const boundary::RaisableError error = boundary::describe(offered.status());
+    return fail(operation, {Outcome::kFull, 0, error.sqlerrcode, error.message});
+  }
+  message::append_answer({Kind::kFarMemory, Outcome::kDone, operation->request.tag, region.number,
+                          message::far_memory_body(offered.value())},
+                         &operation->answer);
+  operation->is_answered = true;
+}
+
 /// Under the lock that whole transactions are published under: all rows are of one moment.
 void Groups::read(const OpenTable& open, Operation* operation) {
   namespace region = store::region;
@@ -169,6 +198,7 @@ void Groups::read(const OpenTable& open, Operation* operation) {
     return;
   }
   const store::Region* own = guard([table] { return store::region_of(table); });
+  if (request.kind == Kind::kFarMemory) return offer(open, operation);
   if (request.kind == Kind::kRead) {
     message::append_answer({request.kind, Outcome::kDone, request.tag, own->number, region_bytes(*own, request.ranges)},
                            &operation->answer);

@@ -7,6 +7,8 @@
 
 #include "pg/kv_server/clients.hpp"
 #include "pg/kv_server/operations.hpp"
+#include "pg/store/published.hpp"
+#include "rdma/server.hpp"
 
 namespace strom::pg::kv_server {
 
@@ -29,7 +31,8 @@ struct Counts {
 
 class Groups {
  public:
-  explicit Groups(Clients* clients) : clients_(clients) {}
+  /// `rdma`: nullptr where there is none.
+  Groups(Clients* clients, rdma::Server* rdma) : clients_(clients), rdma_(rdma) {}
 
   /// Takes messages that are whole and answers them. False: there are none.
   bool answer_some();
@@ -42,10 +45,12 @@ class Groups {
   void execute(Operation* operation);
   void greet(const OpenTable& open, Operation* operation);
   void read(const OpenTable& open, Operation* operation);
+  void offer(const OpenTable& open, Operation* operation);
   void fail(Operation* operation, const Verdict& verdict);
   void deliver();
 
   Clients* clients_;
+  rdma::Server* rdma_;
   Counts counts_;
   int last_client_ = -1;
   std::vector<Operation> operations_;

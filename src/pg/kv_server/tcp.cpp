@@ -62,14 +62,21 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
-int listen_by_tcp(Clients* clients, const char* addresses, int port) {
-  std::string_view rest = addresses == nullptr ? "" : addresses;
-  int bound = 0;
+std::vector<std::string> split_addresses(const char* list) {
+  std::string_view rest = list == nullptr ? "" : list;
+  std::vector<std::string> addresses;
   while (!rest.empty()) {
     const size_t comma = rest.find(',');
-    const std::string address(trimmed(rest.substr(0, comma)));
+    if (const std::string_view address = trimmed(rest.substr(0, comma)); !address.empty())
+      addresses.emplace_back(address);
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
-    if (address.empty()) continue;
+  }
+  return addresses;
+}
+
+int listen_by_tcp(Clients* clients, const std::vector<std::string>& addresses, int port) {
+  int bound = 0;
+  for (const std::string& address : addresses) {
     struct addrinfo hints{};
     hints.ai_flags = AI_PASSIVE;
     hints.ai_socktype = SOCK_STREAM;

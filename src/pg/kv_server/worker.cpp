@@ -7,6 +7,7 @@
 #include "pg/guc/guc.hpp"
 #include "pg/kv_server/groups.hpp"
 #include "pg/kv_server/places.hpp"
+#include "pg/kv_server/rdma.hpp"
 #include "pg/kv_server/tcp.hpp"
 #include "pg/store/attach_server.hpp"
 #include "pg/store/server_headers.hpp"
@@ -23,6 +24,7 @@ Clients& clients() {
 }
 
 int own_place = -1;
+rdma::Server* rdma_server = nullptr;  // none: no RDMA
 
 void leave(int, Datum) {
   clients().end();
@@ -37,8 +39,11 @@ bool begin() {
   const std::string path = store::socket_path("." + std::to_string(own_place));
   const char* socket = path.c_str();
   if (clients().listen(path)) {
-    const int port = listen_by_tcp(&clients(), guc::pg_strom::kv_listen_addresses,
-                                   guc::pg_strom::kv_port == 0 ? 0 : guc::pg_strom::kv_port + own_place);
+    const std::vector<std::string> addresses = split_addresses(guc::pg_strom::kv_listen_addresses);
+    const int port =
+        listen_by_tcp(&clients(), addresses, guc::pg_strom::kv_port == 0 ? 0 : guc::pg_strom::kv_port + own_place);
+    if (port != 0 && guc::pg_strom::kv_rdma) rdma_server = open_rdma_server(addresses, port);
+    if (rdma_server != nullptr) clients().wake_for(rdma_server->descriptor());
     boundary::guard([socket, port] { announce(own_place, socket, port); });
     return true;
   }
@@ -52,9 +57,10 @@ bool begin() {
 
 /// One round; false: there was nothing to do. May throw.
 bool serve(bool is_busy) {
-  static auto* groups = new Groups(&clients());
+  static auto* groups = new Groups(&clients(), rdma_server);
   // While there is work, the clients' next messages are on their way.
   const bool has_received = clients().receive(is_busy ? 1 : 0);
+  if (rdma_server != nullptr) rdma_server->serve();
   const bool has_answered = groups->answer_some();
   clients().send();
   return has_received || has_answered;

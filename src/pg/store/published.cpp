@@ -173,6 +173,22 @@ std::string region_path(const std::string& memory, uint32_t number) {
   return memory + kSuffix + std::to_string(number);
 }
 
+/// Zeros over all that the file has memory for behind its header. A network card that has its pages reads them then.
+static void write_zeros(int descriptor, off_t bytes) {
+  static const char zeros[64 << 10] = {};
+  off_t at = region::kHeaderBytes;
+  while (at < bytes && (at = lseek(descriptor, at, SEEK_DATA)) >= 0) {
+    const off_t hole = lseek(descriptor, at, SEEK_HOLE);
+    const off_t end = hole < 0 ? bytes : std::min(hole, bytes);
+    while (at < end) {
+      const ssize_t written =
+          pwrite(descriptor, zeros, std::min<size_t>(sizeof(zeros), static_cast<size_t>(end - at)), at);
+      if (written <= 0) return;
+      at += written;
+    }
+  }
+}
+
 bool is_region_path(const std::string& path) { return path.find(kSuffix) != std::string::npos; }
 
 void retire_region_file(const std::string& path, region::State state) {
@@ -181,9 +197,14 @@ void retire_region_file(const std::string& path, region::State state) {
   struct stat info{};
   const auto word = static_cast<uint32_t>(state);
   if (fstat(descriptor, &info) == 0 && info.st_size > static_cast<off_t>(region::kHeaderBytes) &&
-      pwrite(descriptor, &word, sizeof(word), offsetof(region::Header, state)) == sizeof(word))
+      pwrite(descriptor, &word, sizeof(word), offsetof(region::Header, state)) == sizeof(word)) {
+    uint64_t pinned = 0;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (pread(descriptor, &pinned, sizeof(pinned), offsetof(region::Header, pinned)) == sizeof(pinned) && pinned != 0)
+      write_zeros(descriptor, info.st_size);
     fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, region::kHeaderBytes,
               info.st_size - static_cast<off_t>(region::kHeaderBytes));
+  }
   close(descriptor);
   unlink(path.c_str());
 }

@@ -16,7 +16,7 @@ void append(T value, std::string* bytes) {
 }
 
 bool is_kind(uint16_t kind) {
-  return kind >= static_cast<uint16_t>(Kind::kHello) && kind <= static_cast<uint16_t>(Kind::kRead);
+  return kind >= static_cast<uint16_t>(Kind::kHello) && kind <= static_cast<uint16_t>(Kind::kFarMemory);
 }
 
 Status parse_keys(std::string_view body, std::vector<std::string_view>* keys) {
@@ -97,7 +97,8 @@ void append_body(const Request& request, std::string* bytes) {
       }
       return;
     case Kind::kHello:
-    case Kind::kStatistics: return;
+    case Kind::kStatistics:
+    case Kind::kFarMemory: return;
   }
 }
 
@@ -133,6 +134,7 @@ Result<Request> parse_request(const Frame& frame) {
       return request;
     case Kind::kPut: STROM_TRY(parse_fields(frame.body, &request.fields)); return request;
     case Kind::kStatistics:
+    case Kind::kFarMemory:
       if (!frame.body.empty()) return violation("has bytes out of place");
       return request;
     case Kind::kRead: STROM_TRY(parse_ranges(frame.body, &request.ranges)); return request;
@@ -164,6 +166,29 @@ Result<Statistics> parse_statistics(std::string_view body) {
   return statistics;
 }
 
+Result<FarMemory> parse_far_memory(std::string_view body) {
+  FarMemory memory;
+  base::ByteReader cursor(body);
+  std::string_view ticket;
+  uint32_t count = 0;
+  if (!cursor.take_bytes(kTicketBytes, &ticket) || !cursor.take(&memory.port) || !cursor.take(&count))
+    return violation("ends before its segments");
+  std::memcpy(memory.ticket, ticket.data(), kTicketBytes);
+  if (memory.port > UINT16_MAX) return violation("has a port that is none");
+  if (count > kMostBody / sizeof(FarSegment)) return violation("has too many segments");
+  memory.segments.resize(count);
+  uint64_t end = 0;
+  for (FarSegment& segment : memory.segments) {
+    if (!cursor.take(&segment.offset) || !cursor.take(&segment.bytes) || !cursor.take(&segment.address) ||
+        !cursor.take(&segment.key))
+      return violation("ends within its segments");
+    if (segment.offset < end || segment.bytes == 0 || segment.bytes > UINT64_MAX - segment.offset)
+      return violation("has segments out of order");
+    end = segment.offset + segment.bytes;
+  }
+  return cursor.is_at_end() ? Result<FarMemory>(memory) : violation("has bytes behind its segments");
+}
+
 void append_request(const Request& request, std::string* bytes) {
   const size_t begin = bytes->size();
   Header header{0, static_cast<uint16_t>(request.kind), 0, request.tag, request.generation};
@@ -185,6 +210,19 @@ std::string statistics_body(const Statistics& statistics) {
   for (const uint64_t number :
        {statistics.rows, statistics.clients, statistics.operations, statistics.groups, statistics.failures})
     append(number, &body);
+  return body;
+}
+
+std::string far_memory_body(const FarMemory& memory) {
+  std::string body(reinterpret_cast<const char*>(memory.ticket), kTicketBytes);
+  append(memory.port, &body);
+  append(static_cast<uint32_t>(memory.segments.size()), &body);
+  for (const FarSegment& segment : memory.segments) {
+    append(segment.offset, &body);
+    append(segment.bytes, &body);
+    append(segment.address, &body);
+    append(segment.key, &body);
+  }
   return body;
 }
 

@@ -21,6 +21,7 @@ inline constexpr uint32_t kMostKeyBytes = 2000;
 inline constexpr uint32_t kMostKeys = 256;  // of one request
 inline constexpr uint32_t kMostFields = 1600;
 inline constexpr uint32_t kMostRanges = 256;  // of one request
+inline constexpr uint32_t kTicketBytes = 16;
 
 /// The first bytes of a connection, from the client. The answer is a frame of Kind::kHello.
 struct Hello {
@@ -39,7 +40,8 @@ enum class Kind : uint16_t {
   kDelete = 5,
   kCompareAndSet = 6,
   kStatistics = 7,
-  kRead = 8,  // bytes of the published region
+  kRead = 8,       // bytes of the published region
+  kFarMemory = 9,  // where the published region is for RDMA
 };
 
 /// What became of a request.
@@ -109,7 +111,7 @@ struct Answer {
   Outcome outcome = Outcome::kDone;
   uint32_t tag = 0;
   /// Generation of the row that was read; of kPut: 1 = it is new, 0 = it was there; of kHello: the server's version;
-  /// of kRead: the region's number, which is another one after each rotation.
+  /// of kRead and kFarMemory: the region's number, which is another one after each rotation.
   uint32_t number = 0;
   /// A row's image; of kRead the bytes of all ranges, zeros where the region has none; of kHello the description of
   /// rows; of kStatistics numbers of 8 bytes, in Statistics' order. Where the outcome is an error: its SQLSTATE (5
@@ -129,6 +131,26 @@ struct Statistics {
   bool operator==(const Statistics&) const = default;
 };
 
+/// A part of the published region that a client's network card can read.
+struct FarSegment {
+  uint64_t offset = 0;  // in the region
+  uint64_t bytes = 0;
+  uint64_t address = 0;  // for the network card, as the key
+  uint32_t key = 0;
+
+  bool operator==(const FarSegment&) const = default;
+};
+
+/// How a client comes by the published region with RDMA: it connects, and shows the ticket. Then it asks again, and is
+/// told the segments, in order; the region grows, so that it may ask for more later.
+struct FarMemory {
+  uint8_t ticket[kTicketBytes] = {};
+  uint32_t port = 0;  // of the same address
+  std::vector<FarSegment> segments;
+
+  bool operator==(const FarMemory&) const = default;
+};
+
 /// A frame in bytes that have come. The body points into them.
 struct Frame {
   Header header;
@@ -144,9 +166,11 @@ Result<Request> parse_request(const Frame& frame);
 Result<Answer> parse_answer(const Frame& frame);
 /// Of an answer's body. Errors: kProtocolViolation.
 Result<Statistics> parse_statistics(std::string_view body);
+Result<FarMemory> parse_far_memory(std::string_view body);
 
 void append_request(const Request& request, std::string* bytes);
 void append_answer(const Answer& answer, std::string* bytes);
 std::string statistics_body(const Statistics& statistics);
+std::string far_memory_body(const FarMemory& memory);
 
 }  // namespace strom::store::message

@@ -20,7 +20,7 @@ namespace strom::store::region {
 struct LiveHeader {
   uint32_t state = 0, stash_rows = 0;
   uint64_t epoch = 0, moves = 0, extents_end = 0;
-  uint64_t unused[4] = {};
+  uint64_t pinned = 0, unused[3] = {};
   uint64_t publish_begin = 0, publish_end = 0, rows = 0, heartbeat_us = 0;
 };
 inline constexpr uint64_t kLiveOffset = offsetof(Header, state);

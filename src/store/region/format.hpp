@@ -48,6 +48,7 @@ struct Header {
   uint64_t epoch;       // of the server that fills it
   uint64_t moves;       // odd while entries are on their way to other buckets
   uint64_t extents_end;
+  uint64_t pinned;  // 1: a network card has pages of the region, which a hole in the file does not take from it
 
   alignas(64) uint64_t publish_begin;  // transactions whose rows are being written, or have been
   uint64_t publish_end;                // transactions whose rows have been written

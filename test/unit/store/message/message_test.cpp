@@ -26,7 +26,8 @@ std::vector<Request> requests() {
           {Kind::kCompareAndSet, 8, 4711, {}, {{Form::kText, ""}}},
           {Kind::kStatistics, UINT32_MAX, 0, {}, {}},
           {Kind::kRead, 9, 0, {}, {}, {{0, 4096}, {UINT64_MAX, 0}, {17, 1}}},
-          {Kind::kRead, 10, 0, {}, {}, {}}};
+          {Kind::kRead, 10, 0, {}, {}, {}},
+          {Kind::kFarMemory, 11, 0, {}, {}, {}}};
 }
 
 TEST(Messages, RequestsComeBackAsTheyWere) {
@@ -41,6 +42,29 @@ TEST(Messages, RequestsComeBackAsTheyWere) {
     rest.remove_prefix(sizeof(Header) + frame.header.bytes);
   }
   EXPECT_TRUE(rest.empty());
+}
+
+TEST(Messages, FarMemoryComesBackAsItWas) {
+  FarMemory memory;
+  memory.ticket[0] = 1;
+  memory.ticket[15] = 0xFF;
+  memory.port = 65535;
+  EXPECT_EQ(parse_far_memory(far_memory_body(memory)).value(), memory);
+  memory.segments = {{0, 4096, 0x7F0000000000, 17}, {4096, 16, 0x7F0000001000, UINT32_MAX}};
+  const std::string body = far_memory_body(memory);
+  EXPECT_EQ(parse_far_memory(body).value(), memory);
+  for (size_t i = 0; i < body.size(); ++i) EXPECT_FALSE(parse_far_memory(body.substr(0, i)).is_ok()) << i;
+  EXPECT_FALSE(parse_far_memory(body + '\0').is_ok());
+  const auto is_refused = [&](std::vector<FarSegment> segments) {
+    memory.segments = std::move(segments);
+    return !parse_far_memory(far_memory_body(memory)).is_ok();
+  };
+  EXPECT_TRUE(is_refused({{4096, 16, 0, 0}, {0, 4096, 0, 0}}));
+  EXPECT_TRUE(is_refused({{0, 4096, 0, 0}, {4095, 16, 0, 0}}));
+  EXPECT_TRUE(is_refused({{0, 0, 0, 0}}));
+  EXPECT_TRUE(is_refused({{16, UINT64_MAX, 0, 0}}));
+  memory.port = 65536;
+  EXPECT_TRUE(is_refused({}));
 }
 
 TEST(Messages, AnswersComeBackAsTheyWere) {
@@ -84,8 +108,8 @@ TEST(Messages, HeadersThatCannotBeAreRefused) {
   };
   EXPECT_FALSE(is_refused({0, 7, 0, 0, 0}));
   EXPECT_TRUE(is_refused({0, 0, 0, 0, 0}));
-  EXPECT_FALSE(is_refused({0, 8, 0, 0, 0}));
-  EXPECT_TRUE(is_refused({0, 9, 0, 0, 0}));
+  EXPECT_FALSE(is_refused({0, 9, 0, 0, 0}));
+  EXPECT_TRUE(is_refused({0, 10, 0, 0, 0}));
   EXPECT_TRUE(is_refused({0, 2, kLastOutcome + 1, 0, 0}));
   EXPECT_FALSE(is_refused({kMostBody, 2, 0, 0, 0}));
   EXPECT_TRUE(is_refused({kMostBody + 1, 2, 0, 0, 0}));

@@ -1,0 +1,12 @@
+// Where the libraries for RDMA were not there when this was built.
+#include "kv/rdma_transport.hpp"
+
+namespace strom::kv {
+
+stromkv_status open_rdma_transport(const char*, const char*, std::unique_ptr<store::region::Transport>*,
+                                   std::string* what) {
+  *what = "this library was built without RDMA (librdmacm and libibverbs)";
+  return STROMKV_UNSUPPORTED;
+}
+
+}  // namespace strom::kv

@@ -1,0 +1,14 @@
+// The RDMA server's module, which is loaded where the setting pg_strom.kv_rdma asks for it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "rdma/server.hpp"
+
+namespace strom::pg::kv_server {
+
+/// Listens on the addresses, at the port of messages. nullptr: it cannot, and the server's log says why. May throw.
+rdma::Server* open_rdma_server(const std::vector<std::string>& addresses, int port);
+
+}  // namespace strom::pg::kv_server
