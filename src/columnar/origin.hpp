@@ -15,7 +15,7 @@ class BatchOrigin {
 
   virtual ~BatchOrigin() = default;
   /// Names what a column of the batch holds: whatever has the same name, at any time and in any process, has the same
-  /// bytes in the same layout. Empty: the column is not to be kept. Any thread, calls no PostgreSQL.
+  /// bytes in the same layout. Empty: the column is not to be cached. Any thread, calls no PostgreSQL.
   virtual std::string name(size_t column) const = 0;
   /// The column's number in what label() tells of.
   virtual int32_t number(size_t column) const = 0;
@@ -26,7 +26,7 @@ class BatchOrigin {
 };
 
 /// Where all rows of a source come from, for who keeps what was made of them. The name is as BatchOrigin's, of what the
-/// rows hold but not of their order, and of any length; empty: nothing made of them is to be kept.
+/// rows hold but not of their order, and of any length; empty: nothing made of them is to be cached.
 struct RowsOrigin {
   std::string name, label;
 };

@@ -80,28 +80,28 @@ Status measure_link(const device::Device& device, DeviceRates* rates, std::chron
 
 // ---- programs ----
 
-/// The machine, with the times of what it does.
-class TimedMachine final : public Device {
+/// The device, with the times of what it does.
+class TimedDevice final : public Device {
  public:
-  explicit TimedMachine(Device* machine) : machine_(machine) {}
-  std::string name() const override { return machine_->name(); }
-  int states_per_worker() const override { return machine_->states_per_worker(); }
+  explicit TimedDevice(Device* engine_device) : engine_device_(engine_device) {}
+  std::string name() const override { return engine_device_->name(); }
+  int states_per_worker() const override { return engine_device_->states_per_worker(); }
   Result<std::unique_ptr<DeviceRegion>> allocate(size_t bytes, bool mirrored, const KeepGoing& keep_going) override {
     const auto begin = Clock::now();
-    auto region = machine_->allocate(bytes, mirrored, keep_going);
+    auto region = engine_device_->allocate(bytes, mirrored, keep_going);
     busy += seconds_since(begin);
     return region;
   }
   /// The launch by itself, apart from the copies.
   Status run(const DeviceWork& work, const KeepGoing& keep_going) override {
     const auto begin = Clock::now();
-    if (!work.in.empty()) STROM_TRY(machine_->run({work.in, nullptr, nullptr, 0, {}}, keep_going));
+    if (!work.in.empty()) STROM_TRY(engine_device_->run({work.in, nullptr, nullptr, 0, {}}, keep_going));
     if (work.count > 0) {
       const auto launched = Clock::now();
-      STROM_TRY(machine_->run({{}, work.states, work.results, work.count, {}, work.stop}, keep_going));
+      STROM_TRY(engine_device_->run({{}, work.states, work.results, work.count, {}, work.stop}, keep_going));
       launches += seconds_since(launched);
     }
-    if (!work.out.empty()) STROM_TRY(machine_->run({{}, nullptr, nullptr, 0, work.out}, keep_going));
+    if (!work.out.empty()) STROM_TRY(engine_device_->run({{}, nullptr, nullptr, 0, work.out}, keep_going));
     busy += seconds_since(begin);
     return {};
   }
@@ -109,7 +109,7 @@ class TimedMachine final : public Device {
   double launches = 0, busy = 0;  // seconds; launches are part of busy
 
  private:
-  Device* const machine_;
+  Device* const engine_device_;
 };
 
 /// Columns of int4 in one chunk.
@@ -173,7 +173,7 @@ Result<plan::Program> program_of(Sample sample) {
   return program;
 }
 
-/// Seconds of one execution: all of it, and on the machine.
+/// Seconds of one execution: all of it, and on the device.
 struct Taken {
   double all = 0, launches = 0, busy = 0;
 };
@@ -193,16 +193,16 @@ class Samples {
     for (int32_t i = 0; i < kInnerRows; ++i) inner_.push_back(i);
   }
 
-  /// `machine` nullptr: on this thread.
-  Result<Taken> run(Sample sample, int64_t rows, int64_t inner_rows, Device* machine) const {
+  /// `engine_device` nullptr: on this thread.
+  Result<Taken> run(Sample sample, int64_t rows, int64_t inner_rows, Device* engine_device) const {
     STROM_ASSIGN(const plan::Program program, program_of(sample));
     const Columns outer({&values_, sample == Sample::kGroup ? &groups_ : &keys_}, rows), inner({&inner_}, inner_rows);
     std::vector<const ChunkSource*> sources = {&outer};
     if (sample == Sample::kProbe) sources = {&inner, &outer};
     engine::exec::Options options;
-    std::unique_ptr<TimedMachine> timed;
-    if (machine != nullptr) timed = std::make_unique<TimedMachine>(machine);
-    options.machine = timed.get();
+    std::unique_ptr<TimedDevice> timed;
+    if (engine_device != nullptr) timed = std::make_unique<TimedDevice>(engine_device);
+    options.device = timed.get();
     options.device_rows = rows;  // the inner side is read by the CPU
     const auto begin = Clock::now();
     STROM_ASSIGN(const std::unique_ptr<Execution> execution, Execution::create(program, sources, {}, options));
@@ -211,7 +211,7 @@ class Samples {
       if (batch == nullptr) break;
     }
     Taken taken{seconds_since(begin), 0, 0};
-    if (machine == nullptr) {
+    if (engine_device == nullptr) {
       taken.all = execution->stats().milliseconds.back() / 1000;
       return taken;
     }
@@ -227,11 +227,11 @@ class Samples {
 };
 
 /// The quickest of some executions, the first of which may have to load code; fewer when they take long.
-Result<Taken> quickest(const Samples& samples, Sample sample, int64_t rows, int64_t inner_rows, Device* machine,
+Result<Taken> quickest(const Samples& samples, Sample sample, int64_t rows, int64_t inner_rows, Device* engine_device,
                        Clock::time_point end) {
   Taken best;
   for (int i = 0; i < kRepeats; ++i) {
-    STROM_ASSIGN(const Taken taken, samples.run(sample, rows, inner_rows, machine));
+    STROM_ASSIGN(const Taken taken, samples.run(sample, rows, inner_rows, engine_device));
     if (i == 0) best = taken;
     best = {std::min(best.all, taken.all), std::min(best.launches, taken.launches), std::min(best.busy, taken.busy)};
     if (Clock::now() > end) break;
@@ -257,17 +257,17 @@ struct DeviceSample {
   int64_t rows = 0;  // of `many`
 };
 
-Result<DeviceSample> measure_device(const Samples& samples, Sample sample, Device* machine,
+Result<DeviceSample> measure_device(const Samples& samples, Sample sample, Device* engine_device,
                                     std::chrono::milliseconds patience) {
   DeviceSample found;
   const auto end = Clock::now() + patience;
   // A slow device is asked for a small inner side, too.
-  STROM_ASSIGN(found.few, quickest(samples, sample, kFewRows, kFewRows, machine, end));
+  STROM_ASSIGN(found.few, quickest(samples, sample, kFewRows, kFewRows, engine_device, end));
   found.many = found.few;
   found.rows = kFewRows;
   while (found.rows < kMostRows && found.many.launches < kLongEnough.count() && Clock::now() < end) {
     found.rows = std::min(kMostRows, found.rows * kGrowth);
-    STROM_ASSIGN(found.many, quickest(samples, sample, found.rows, kInnerRows, machine, end));
+    STROM_ASSIGN(found.many, quickest(samples, sample, found.rows, kInnerRows, engine_device, end));
   }
   double time = found.many.launches / static_cast<double>(found.rows);
   if (found.rows > kFewRows && found.many.launches > found.few.launches)
@@ -279,14 +279,14 @@ Result<DeviceSample> measure_device(const Samples& samples, Sample sample, Devic
 /// What `more` does beyond `scan`.
 double beyond(double more, double scan) { return std::max(more - scan, scan * kLeastShare); }
 
-Status measure_rows(Device* machine, DeviceRates* rates, std::chrono::milliseconds patience) {
+Status measure_rows(Device* engine_device, DeviceRates* rates, std::chrono::milliseconds patience) {
   const Samples samples(kMostRows);
   STROM_ASSIGN(const double scan_cpu, measure_cpu(samples, Sample::kScan, patience));
   STROM_ASSIGN(const double probe_cpu, measure_cpu(samples, Sample::kProbe, patience));
   STROM_ASSIGN(const double group_cpu, measure_cpu(samples, Sample::kGroup, patience));
-  STROM_ASSIGN(const DeviceSample scan, measure_device(samples, Sample::kScan, machine, patience));
-  STROM_ASSIGN(const DeviceSample probe, measure_device(samples, Sample::kProbe, machine, patience));
-  STROM_ASSIGN(const DeviceSample group, measure_device(samples, Sample::kGroup, machine, patience));
+  STROM_ASSIGN(const DeviceSample scan, measure_device(samples, Sample::kScan, engine_device, patience));
+  STROM_ASSIGN(const DeviceSample probe, measure_device(samples, Sample::kProbe, engine_device, patience));
+  STROM_ASSIGN(const DeviceSample group, measure_device(samples, Sample::kGroup, engine_device, patience));
   rates->scan = {scan_cpu, scan.row_ns};
   rates->probe = {beyond(probe_cpu, scan_cpu), beyond(probe.row_ns, scan.row_ns)};
   rates->group = {beyond(group_cpu, scan_cpu), beyond(group.row_ns, scan.row_ns)};
@@ -313,11 +313,11 @@ DeviceRates facts_of(const device::Device& device) {
   return rates;
 }
 
-Result<DeviceRates> calibrate(const device::Device& device, Device* machine, std::chrono::milliseconds patience) {
+Result<DeviceRates> calibrate(const device::Device& device, Device* engine_device, std::chrono::milliseconds patience) {
   STROM_TRY(device.use());
   DeviceRates rates = facts_of(device);
   STROM_TRY(measure_link(device, &rates, patience));
-  STROM_TRY(measure_rows(machine, &rates, patience));
+  STROM_TRY(measure_rows(engine_device, &rates, patience));
   return rates;
 }
 
@@ -331,7 +331,7 @@ Result<Calibration> calibrate_all(const std::vector<Calibrated>& devices, const 
   const auto begin = Clock::now();
   Calibration calibration;
   for (const Calibrated& one : devices) {
-    STROM_ASSIGN(DeviceRates rates, calibrate(*one.device, one.machine, kPatience));
+    STROM_ASSIGN(DeviceRates rates, calibrate(*one.device, one.engine_device, kPatience));
     calibration.devices.push_back(std::move(rates));
   }
   calibration.milliseconds = seconds_since(begin) * 1000;

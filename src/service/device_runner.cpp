@@ -47,7 +47,7 @@ Result<std::unique_ptr<DeviceRunner>> DeviceRunner::create(std::shared_ptr<const
   std::unique_ptr<DeviceRunner> runner(new DeviceRunner(std::move(device), memory, cache_limit,
                                                         std::min(memory / kIdleShare, kMostIdle), launch_limit,
                                                         std::move(storage)));
-  runner->machine_.storage().prepare();  // now, and not in the first query
+  runner->local_device_.storage().prepare();  // now, and not in the first query
   return runner;
 }
 
@@ -248,7 +248,7 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
   work.stop = reinterpret_cast<int32_t*>(request.stop);
   work.pages = reinterpret_cast<const engine::block::PageTask*>(request.pages);
   work.page_count = request.page_count;
-  STROM_TRY(machine_.run(work, [&task] { return !task.stop; }));
+  STROM_TRY(local_device_.run(work, [&task] { return !task.stop; }));
   return TaskOutput();
 }
 
@@ -258,11 +258,12 @@ Result<TaskOutput> DeviceRunner::open_file(const Task& task) {
   STROM_TRY(take(&arguments, &request));
   if (task.descriptors.size() != 1 || request.only_asks > 1) return invalid("a file needs a descriptor");
   STROM_ASSIGN(std::shared_ptr<const StoredFile> file,
-               machine_.storage().open(task.descriptors[0].get(), std::string(arguments)));
+               local_device_.storage().open(task.descriptors[0].get(), std::string(arguments)));
   OpenedFile opened;
   opened.way = static_cast<uint32_t>(file->way());
   opened.direct_io = file->takes_direct_io() ? 1 : 0;
-  const std::string words = request.only_asks == 0 ? "" : machine_.storage().cufile_state() + "\n" + file->why_not();
+  const std::string words =
+      request.only_asks == 0 ? "" : local_device_.storage().cufile_state() + "\n" + file->why_not();
   if (request.only_asks == 0) {
     opened.file = files_.add(task.session, std::move(file), kMostFiles);
     if (opened.file == 0) return Status(ErrorCode::kOverBudget, "the session has too many files open");

@@ -6,7 +6,7 @@
 #include "device/device.hpp"
 #include "service/column_store.hpp"
 #include "service/device_tasks.hpp"
-#include "service/local_machine.hpp"
+#include "service/local_device.hpp"
 #include "service/server.hpp"
 #include "service/region_pool.hpp"
 #include "service/session_memory.hpp"
@@ -19,16 +19,16 @@ inline constexpr int kCachePercent = 80;
 class DeviceRunner final : public TaskRunner {
  public:
   /// `cache_percent`: share of the tasks' device memory that columns and join tables may have when they stay there.
-  /// `launch_limit`: see LocalMachine.
+  /// `launch_limit`: see LocalDevice.
   static Result<std::unique_ptr<DeviceRunner>> create(std::shared_ptr<const device::Module> module, int device,
                                                       int cache_percent = kCachePercent,
                                                       std::chrono::milliseconds launch_limit = {},
                                                       StorageOptions storage = {});
 
   const device::Device& device() const { return *device_; }
-  LocalMachine& machine() { return machine_; }
+  LocalDevice& local_device() { return local_device_; }
 
-  std::string device_name() const override { return machine_.name(); }
+  std::string device_name() const override { return local_device_.name(); }
   std::string address() const override { return device_->facts().pci_address; }
   uint64_t device_memory() const override { return memory_; }
   uint32_t processors() const override { return static_cast<uint32_t>(device_->facts().tiles); }
@@ -46,7 +46,7 @@ class DeviceRunner final : public TaskRunner {
         memory_(memory),
         cache_limit_(cache_limit),
         pool_(device_.get(), idle_limit),
-        machine_(device_.get(), launch_limit, std::move(storage)) {}
+        local_device_(device_.get(), launch_limit, std::move(storage)) {}
   Result<TaskOutput> self_test(const Task& task) const;
   Result<TaskOutput> allocate(const Task& task);
   Result<TaskOutput> release(const Task& task);
@@ -61,7 +61,7 @@ class DeviceRunner final : public TaskRunner {
   const std::unique_ptr<device::Device> device_;
   const uint64_t memory_, cache_limit_;
   RegionPool pool_;
-  LocalMachine machine_;
+  LocalDevice local_device_;
   SessionMemory sessions_;
   std::unique_ptr<ColumnStore> columns_;
   SessionItems<const StoredFile> files_;

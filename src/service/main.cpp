@@ -128,7 +128,7 @@ Result<Runners> open_devices(const Arguments& arguments) {
 /// Without measurements the planner does with the costs that are set.
 Status measure(const Runners& runners, const std::string& path) {
   std::vector<service::Calibrated> devices;
-  for (const auto& runner : runners) devices.push_back({&runner->device(), &runner->machine()});
+  for (const auto& runner : runners) devices.push_back({&runner->device(), &runner->local_device()});
   const auto calibration = service::calibrate_all(devices, path);
   if (!calibration.is_ok() && calibration.status().code() != ErrorCode::kDeviceLost)
     fail(calibration.status(), kFailed);

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/os_error.hpp"
-#include "service/local_machine.hpp"
+#include "service/local_device.hpp"
 
 namespace strom::service {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "base/blocked_signals.hpp"
 #include "base/os_error.hpp"
-#include "service/local_machine.hpp"
+#include "service/local_device.hpp"
 
 namespace strom::service {
 namespace {

@@ -241,10 +241,10 @@ class Campaign:
                     count += 1
                     self.try_query(query, [], "rows", name)
                     if query.computes:
-                        declined, rows = self.engine.rechecked(query.sql)
-                        if rows > 0 and declined >= rows:
+                        fallback, rows = self.engine.fallback_rows(query.sql)
+                        if rows > 0 and fallback >= rows:
                             self.fail(f"row {name}: the engine computes no value of the pairs", [query.sql])
-                    if query.rechecks and self.engine.rechecked(query.sql)[0] == 0:
+                    if query.falls_back and self.engine.fallback_rows(query.sql)[0] == 0:
                         self.fail(f"row {name}: PostgreSQL evaluates no row", [query.sql])
             except LookupError as error:
                 self.fail(f"row {name}: {error}", [])

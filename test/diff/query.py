@@ -25,7 +25,7 @@ class Query:
         self.raising_order_open = False  # whether an error is raised depends on the plan
         self.must_offload = False
         self.computes = False  # of which some rows at least must not be left to PostgreSQL
-        self.rechecks = False  # of which some rows must be left to PostgreSQL
+        self.falls_back = False  # of which some rows must be left to PostgreSQL
         self.by_index = False  # has a condition that BRIN indexes may answer
         self.kind = ""
 

@@ -378,7 +378,7 @@ class RowCases:
             for sql in forms:
                 query = self.case(sql, approximate and {0}, spread)
                 # The sum of reals in grouping sets is PostgreSQL's.
-                query.must_offload = query.rechecks = not (
+                query.must_offload = query.falls_back = not (
                     "SETS" in sql and row.pg_name == "sum" and row.argument in ("float2", "float4")
                 )
                 yield query

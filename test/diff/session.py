@@ -82,7 +82,7 @@ class Session:
             raise RuntimeError(f"{answer}\n{statement}")
         return answer
 
-    def rechecked(self, statement):
+    def fallback_rows(self, statement):
         """(rows that PostgreSQL decided inside an engine node, rows of the result)."""
         plan = json.loads(self.must("EXPLAIN (ANALYZE, FORMAT JSON) " + statement).rows[0][0])[0]["Plan"]
         count, plans = 0, [plan]

@@ -24,7 +24,7 @@ SET pg_strom.cpu_setup_cost = 0;
 SELECT differences('lz4'), differences('zstd'), (SELECT count(*) FROM lz4), (SELECT count(*) FROM zstd);
 EXPLAIN (COSTS OFF) SELECT t, count(*), min(lt), sum(n) FROM lz4 GROUP BY t;
 
--- Texts outlive the batch that they came in: groups, inner sides, rows in order, first rows, re-checked rows.
+-- Texts outlive the batch that they came in: groups, inner sides, rows in order, first rows, fallback rows.
 CREATE FUNCTION answers(tab text) RETURNS TABLE (n int, answer text) LANGUAGE plpgsql AS $$
 DECLARE
   queries text[] := ARRAY[

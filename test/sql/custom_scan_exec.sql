@@ -1,4 +1,4 @@
--- How the engine's nodes run: declined rows, parameters, rescans, cursors, privileges.
+-- How the engine's nodes run: fallback rows, parameters, rescans, cursors, privileges.
 SET search_path = engine;
 SET pg_strom.cpu_setup_cost = 0;
 SET pg_strom.cpu_tuple_cost = 0.000001;

@@ -1,4 +1,4 @@
--- Kinds of joins, types of keys, conditions, declined rows, and inner sides beyond pg_strom.work_memory.
+-- Kinds of joins, types of keys, conditions, fallback rows, and inner sides beyond pg_strom.work_memory.
 SET search_path = engine;
 SET pg_strom.cpu_setup_cost = 0;
 SET pg_strom.cpu_threads = 2;

@@ -80,7 +80,7 @@ SELECT * FROM engine.run_both('SELECT k, (SELECT count(*) FROM event WHERE id > 
 SELECT * FROM engine.run_both('SELECT k, x.* FROM kind, LATERAL (SELECT count(*), min(at) FROM event WHERE id > first AND id = ANY (ARRAY[first + 1, k * 2, NULL])) x');
 SELECT row_count, differences FROM engine.run_both('SELECT count(*) FROM event WHERE id > (SELECT max(first) + 9000 FROM kind)');
 RESET enable_seqscan;
--- Inner sides of joins, sub-queries; many passes; declined rows.
+-- Inner sides of joins, sub-queries; many passes; fallback rows.
 EXPLAIN (COSTS OFF) SELECT k.note, count(*) FROM kind k JOIN event e ON e.id = k.first + 1 WHERE e.id < 12000 GROUP BY 1;
 SELECT * FROM engine.run_both('SELECT k.note, count(*) FROM kind k JOIN event e ON e.id = k.first + 1 WHERE e.id < 12000 GROUP BY 1');
 EXPLAIN (COSTS OFF) SELECT count(*), max(b.at) FROM event a JOIN event b ON a.id = b.id WHERE b.at < '2024-01-20';

@@ -74,7 +74,7 @@ INSERT INTO queries VALUES
 ($$select name, rank() over (partition by v order by x) from parent p where exists (select 1 from child c where c.k = p.k)$$),
 ($$select * from (select v, x, row_number() over (partition by v order by x, name) n from parent p where k in (select k from child)) q where n <= 2$$),
 ($$select v, price from parent p where not exists (select 1 from child c where c.k = p.k) order by price desc, v limit 5$$),
--- Keys that the engine cannot hold, and rows that it declines.
+-- Keys that the engine cannot hold, and fallback rows.
 ($$select p.k, p.price, p.name from parent p where exists (select 1 from child c where c.price = p.price and c.v <> p.v)$$),
 ($$select p.k, p.price, p.name from parent p where not exists (select 1 from child c where c.price = p.price and c.w < p.k)$$),
 ($$select p.k, p.price, p.name from parent p where not exists (select 1 from child c where c.number = p.price)$$),

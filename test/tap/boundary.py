@@ -97,7 +97,7 @@ equal(query("""SELECT count(*) FROM (SELECT round(((random() - 0.5) * 10 ^ (rand
 equal(query("""SELECT fixed_point(1.00001, 4) IS NULL, fixed_point('NaN', 4) IS NULL, fixed_point('Infinity', 4) IS NULL,
   fixed_point(10 ^ 34::numeric, 4) IS NULL, fixed_point(10 ^ 60::numeric, 4) IS NULL, fixed_point('1e-300', 4) IS NULL,
   fixed_point(1.000010000, 5) = 1.00001, fixed_point(10 ^ 1000::numeric, 0) IS NULL, fixed_point(0e-500, 4) = 0""", DB),
-      "t|t|t|t|t|t|t|t|t", "what does not fit is declined")
+      "t|t|t|t|t|t|t|t|t", "what does not fit is not held")
 
 # Values through columns and registers.
 values = ["true", "(-32768)::int2", "2147483647", "(-9223372036854775808)::int8", "'NaN'::float4", "(-0.0)::float8",
@@ -114,7 +114,7 @@ for value in ("'infinity'::date", "'-infinity'::timestamp", "'infinity'::timesta
     equal(query(f"SELECT roundtrip({value}, true) = {value}, roundtrip({value}, false) IS NULL", DB), "t|t",
           f"{value} is a register's value, not a column's")
 equal(query("SELECT roundtrip('NaN'::numeric, true) IS NULL, roundtrip(1.23456, false) IS NULL", DB), "t|t",
-      "numerics beyond the scale are declined")
+      "numerics beyond the scale are not held")
 
 query(f"DROP DATABASE {DB}")
 done()

@@ -10,8 +10,8 @@ import time
 
 import pyarrow as pa
 
-import gpu_kept
-from gpu_kept import (SECONDS, SETTLED, agree, answer, both, crash_server, kill_services, pinned, share_little_memory,
+import gpu_cached
+from gpu_cached import (SECONDS, SETTLED, agree, answer, both, crash_server, kill_services, pinned, share_little_memory,
                       warm)
 from gpu_server import Cluster, device_session, plan_sums, readable_module
 from server import TEST_DIR, done, equal, folder, ok, wait_until
@@ -54,7 +54,7 @@ def file_table(version, rows=FILE_ROWS):
 
 
 def write_file(path, version, rows=FILE_ROWS):
-    gpu_kept.write_file(path, file_table(version, rows), batch_rows=30_000)
+    gpu_cached.write_file(path, file_table(version, rows), batch_rows=30_000)
 
 
 def make_tables(session):
@@ -305,6 +305,6 @@ os.chmod(files, 0o777)
 path = files / "a.arrow"
 write_file(path, 1)
 server = Cluster(os.environ["STROM_PG_BINDIR"], TEST_DIR / "gpu_cache_cluster", os.environ["STROM_SERVER_USER"], keeps_columns=True)
-gpu_kept.run(server, connect, module, make_tables, (what_stays, changing_files, changing_tables, crowd, deaths), little_memory,
+gpu_cached.run(server, connect, module, make_tables, (what_stays, changing_files, changing_tables, crowd, deaths), little_memory,
              "gpu_cache.log")
 done()

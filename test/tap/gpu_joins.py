@@ -11,8 +11,8 @@ import time
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import gpu_kept
-from gpu_kept import (SECONDS, SETTLED, agree, answer, both, crash_server, kill_services, pinned, share_little_memory,
+import gpu_cached
+from gpu_cached import (SECONDS, SETTLED, agree, answer, both, crash_server, kill_services, pinned, share_little_memory,
                       warm)
 from gpu_server import Cluster, device_session, plan_sums, readable_module
 from server import TEST_DIR, done, equal, folder, ok, wait_until
@@ -69,7 +69,7 @@ def table_of_words(version, rows=INNER):
 
 
 def write_file(path, version, rows=INNER):
-    gpu_kept.write_file(path, table_of_words(version, rows), batch_rows=700)
+    gpu_cached.write_file(path, table_of_words(version, rows), batch_rows=700)
 
 
 def make_tables(session):
@@ -145,12 +145,12 @@ def which_table():
     for _ in range(2):
         equal(*both(session, rescans), "with parameters of an outer query")
     # Rows that PostgreSQL decides, and tables in several passes, are built each time.
-    declined = "SELECT count(*), sum(t.b) FROM t JOIN h ON h.id = t.a AND 1000 / (h.id - 7) > -500"
+    fallback = "SELECT count(*), sum(t.b) FROM t JOIN h ON h.id = t.a AND 1000 / (h.id - 7) > -500"
     for _ in range(2):
-        equal(*both(session, declined), "an error of the inner side")
-    declined = QUERIES[16]
-    warm(session, (declined,), 2)
-    ok(tables_of(session, declined)[0] == 0 or both(session, declined)[0] == both(session, declined)[1], "declined rows of the inner side")
+        equal(*both(session, fallback), "an error of the inner side")
+    fallback = QUERIES[16]
+    warm(session, (fallback,), 2)
+    ok(tables_of(session, fallback)[0] == 0 or both(session, fallback)[0] == both(session, fallback)[1], "fallback rows of the inner side")
     session.execute("SET pg_strom.work_memory = '64kB'")
     passes = "SELECT count(*), sum(t.b), max(x.s) FROM t JOIN t x ON x.b = t.b"
     for _ in range(2):
@@ -360,6 +360,6 @@ path, parquet = files / "a.arrow", files / "b.parquet"
 write_file(path, 1)
 pq.write_table(table_of_words(2), parquet)
 server = Cluster(os.environ["STROM_PG_BINDIR"], TEST_DIR / "gpu_joins_cluster", os.environ["STROM_SERVER_USER"], keeps_columns=True)
-gpu_kept.run(server, connect, module, make_tables, (what_stays, which_table, changing_files, changing_tables, crowd, deaths),
+gpu_cached.run(server, connect, module, make_tables, (what_stays, which_table, changing_files, changing_tables, crowd, deaths),
              little_memory, "gpu_joins.log")
 done()

@@ -23,7 +23,7 @@ using registry::StrView;
 namespace {
 
 constexpr int32_t kOutputCapacity = 4 * kTileRows;
-constexpr int32_t kDeclinedCapacity = 3 * kTileRows;
+constexpr int32_t kFallbackCapacity = 3 * kTileRows;
 /// Arena of computed text of one state; what does not fit is PostgreSQL's.
 constexpr int64_t kTextCapacity = 4 << 20;
 /// What the states of one worker may take: memory that only tiles see, and memory with a mirror, which costs time to
@@ -108,8 +108,8 @@ void DeviceWorker::lay_out_work() {
 
 void DeviceWorker::lay_out_data() {
   op::DeviceOffsets offsets;
-  layout_.declined_rows = offsets.take((kDeclinedCapacity + kTilePadding) * sizeof(int32_t));
-  layout_.declined_join_rows = offsets.take(kDeclinedCapacity * joins() * sizeof(uint32_t));
+  layout_.fallback_rows = offsets.take((kFallbackCapacity + kTilePadding) * sizeof(int32_t));
+  layout_.fallback_join_rows = offsets.take(kFallbackCapacity * joins() * sizeof(uint32_t));
   if (assembly_.code.keeps_text) layout_.text = offsets.take(kTextCapacity);
   for (const Phys phys : assembly_.output_phys) {
     const size_t values = offsets.take((kOutputCapacity + kTilePadding) * size_of(phys));
@@ -128,7 +128,7 @@ Status DeviceWorker::allocate(const KeepGoing& keep_going) {
   at_.results = image.reserve(states_ * sizeof(RunResult));
   at_.outputs = image.reserve(states_ * sizeof(block::OutputBuffer));
   at_.output_flags = image.reserve(states_ * columns);
-  at_.declined = image.reserve(states_ * sizeof(block::FallbackBuffer));
+  at_.fallback = image.reserve(states_ * sizeof(block::FallbackBuffer));
   at_.groups = image.reserve((tables_ ? tables_->count() : 1) * sizeof(block::GroupTable));
   at_.rows_in = image.reserve(states_ * segments * sizeof(uint64_t));
   at_.rows_out = image.reserve(states_ * segments * sizeof(uint64_t));
@@ -181,10 +181,10 @@ void DeviceWorker::write_state(size_t i, op::DeviceImage* image) const {
   image->point(output + offsetof(block::OutputBuffer, has_flags), at_.output_flags + i * layout_.outputs.size());
   std::memcpy(image->at(output + offsetof(block::OutputBuffer, capacity)), &kOutputCapacity, sizeof kOutputCapacity);
 
-  const block::FallbackBuffer declined{reinterpret_cast<int32_t*>(data(i, layout_.declined_rows)),
-                                       reinterpret_cast<uint32_t*>(data(i, layout_.declined_join_rows)), 0,
-                                       kDeclinedCapacity};
-  std::memcpy(image->at(at_.declined + i * sizeof declined), &declined, sizeof declined);
+  const block::FallbackBuffer fallback{reinterpret_cast<int32_t*>(data(i, layout_.fallback_rows)),
+                                       reinterpret_cast<uint32_t*>(data(i, layout_.fallback_join_rows)), 0,
+                                       kFallbackCapacity};
+  std::memcpy(image->at(at_.fallback + i * sizeof fallback), &fallback, sizeof fallback);
 
   TileState state{};
   state.code = shared_.code();
@@ -206,7 +206,7 @@ void DeviceWorker::write_state(size_t i, op::DeviceImage* image) const {
   image->point(at + offsetof(TileState, segment_rows_out), at_.rows_out + i * segments * sizeof(uint64_t));
   image->point(at + offsetof(TileState, stop), at_.stop);
   image->point(at + offsetof(TileState, output), output);
-  image->point(at + offsetof(TileState, fallback), at_.declined + i * sizeof declined);
+  image->point(at + offsetof(TileState, fallback), at_.fallback + i * sizeof fallback);
   if (tables_)
     image->point(at + offsetof(TileState, groups), at_.groups + tables_->table_of(i) * sizeof(block::GroupTable));
 }
@@ -261,14 +261,14 @@ void DeviceWorker::take_output(size_t i) {
 std::vector<DeviceRange> DeviceWorker::want_results(std::set<size_t>* with_groups) const {
   const auto* states = control<TileState>(at_.states);
   const auto* outputs = control<block::OutputBuffer>(at_.outputs);
-  const auto* declined = control<block::FallbackBuffer>(at_.declined);
+  const auto* fallback = control<block::FallbackBuffer>(at_.fallback);
   std::vector<DeviceRange> wanted;
   const auto want = [&](size_t i, size_t offset, size_t bytes) {
     if (bytes > 0) wanted.push_back({data_.get(), i * layout_.data_bytes + offset, bytes});
   };
   for (size_t i = 0; i < states_; ++i) {
-    want(i, layout_.declined_rows, static_cast<size_t>(declined[i].count) * sizeof(int32_t));
-    want(i, layout_.declined_join_rows, static_cast<size_t>(declined[i].count) * joins() * sizeof(uint32_t));
+    want(i, layout_.fallback_rows, static_cast<size_t>(fallback[i].count) * sizeof(int32_t));
+    want(i, layout_.fallback_join_rows, static_cast<size_t>(fallback[i].count) * joins() * sizeof(uint32_t));
     const auto* has_flags = control<uint8_t>(at_.output_flags) + i * layout_.outputs.size();
     for (size_t c = 0; c < layout_.outputs.size(); ++c) {
       const auto rows = static_cast<size_t>(outputs[i].count);
@@ -292,13 +292,13 @@ bool DeviceWorker::leaves_groups(size_t state) const {
 }
 
 void DeviceWorker::take_fallback_rows(size_t state, int64_t chunk) {
-  block::FallbackBuffer& buffer = control<block::FallbackBuffer>(at_.declined)[state];
+  block::FallbackBuffer& buffer = control<block::FallbackBuffer>(at_.fallback)[state];
   if (buffer.count == 0) return;
   block::FallbackBuffer on_host = buffer;
-  on_host.rows = reinterpret_cast<int32_t*>(host_data(state, layout_.declined_rows));
-  on_host.join_rows = reinterpret_cast<uint32_t*>(host_data(state, layout_.declined_join_rows));
-  declined_rows_ += on_host.count;
-  sink_->take_declined(op::rows_of(on_host, pipeline_, chunk, chunk_rows_[state], assembly_.code.join_count));
+  on_host.rows = reinterpret_cast<int32_t*>(host_data(state, layout_.fallback_rows));
+  on_host.join_rows = reinterpret_cast<uint32_t*>(host_data(state, layout_.fallback_join_rows));
+  fallback_rows_ += on_host.count;
+  sink_->add_fallback_rows(op::rows_of(on_host, pipeline_, chunk, chunk_rows_[state], assembly_.code.join_count));
   buffer.count = 0;
 }
 

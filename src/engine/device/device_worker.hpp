@@ -25,7 +25,7 @@ class DeviceWorker final : public op::Worker {
 
   Status run(op::Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) override;
   Status finish() override;
-  int64_t declined_rows() const override { return declined_rows_; }
+  int64_t fallback_rows() const override { return fallback_rows_; }
   op::HostGroupTable* groups() override { return groups_.get(); }
   const std::vector<uint64_t>& rows_in() const override { return rows_in_; }
   const std::vector<uint64_t>& rows_out() const override { return rows_out_; }
@@ -42,7 +42,7 @@ class DeviceWorker final : public op::Worker {
     std::vector<size_t> buffer_rows;                              // in work_, for each segment
     std::vector<std::vector<std::pair<size_t, size_t>>> carried;  // in work_: values and flags
     size_t scratch_positions = 0, scratch_mask = 0, scratch_values = 0, local_rows = 0, work_bytes = 0;
-    size_t declined_rows = 0, declined_join_rows = 0, data_bytes = 0;  // in data_
+    size_t fallback_rows = 0, fallback_join_rows = 0, data_bytes = 0;  // in data_
     size_t text = 0;  // arena of computed text: in data_ where the sink holds it, else in work_
     std::vector<std::pair<size_t, size_t>> outputs;  // in data_: values and flags
   };
@@ -95,7 +95,7 @@ class DeviceWorker final : public op::Worker {
   std::unique_ptr<DevicePages> pages_;  // from the first morsel of pages on
   // Places in control_ of arrays with an item for each state; those before control_bytes_ go both ways at every launch.
   struct {
-    size_t states, results, outputs, output_flags, declined, groups, rows_in, rows_out;
+    size_t states, results, outputs, output_flags, fallback, groups, rows_in, rows_out;
     size_t stop;  // for all states, on the device only
   } at_{};
   size_t control_bytes_ = 0;
@@ -108,7 +108,7 @@ class DeviceWorker final : public op::Worker {
   std::unique_ptr<op::WorkerOutput> output_;  // unless there are groups
   bool lost_text_ = false;                    // a text that is in none of the regions: an error of the engine
   std::vector<uint64_t> rows_in_, rows_out_;
-  int64_t rows_since_flush_ = 0, declined_rows_ = 0, copied_bytes_ = 0;
+  int64_t rows_since_flush_ = 0, fallback_rows_ = 0, copied_bytes_ = 0;
 };
 
 }  // namespace strom::engine::device

@@ -15,7 +15,7 @@ using registry::Phys;
 
 namespace {
 
-constexpr int32_t kDeclinedCapacity = 8 * kTileRows;
+constexpr int32_t kFallbackCapacity = 8 * kTileRows;
 /// Tiles between two pauses: as many as take a few milliseconds, which expressions over long texts make few.
 constexpr int32_t kMostTilesPerPause = 2048;
 constexpr auto kShortPause = std::chrono::milliseconds(2), kLongPause = std::chrono::milliseconds(8);
@@ -48,7 +48,7 @@ CpuWorker::CpuWorker(const plan::Program& program, uint32_t pipeline, const op::
   state_.joins = joins_.data();
   state_.groups = groups_ ? groups_->view() : nullptr;
   state_.output = &no_output_;
-  state_.fallback = &declined_;
+  state_.fallback = &fallback_;
   state_.inflater = inflater;
   if (assembly.code.makes_text) {
     text_.reset(new char[kTextCapacity]);
@@ -79,9 +79,9 @@ void CpuWorker::allocate_registers() {
   state_.scratch_mask = static_cast<uint8_t*>(arena(rows));
   state_.scratch_values = arena(rows * 16);
   state_.local_rows = static_cast<int32_t*>(arena(rows * sizeof(int32_t)));
-  declined_.rows = static_cast<int32_t*>(arena((kDeclinedCapacity + kTilePadding) * sizeof(int32_t)));
-  declined_.join_rows = static_cast<uint32_t*>(arena(kDeclinedCapacity * assembly_.code.join_count * sizeof(uint32_t)));
-  declined_.capacity = kDeclinedCapacity;
+  fallback_.rows = static_cast<int32_t*>(arena((kFallbackCapacity + kTilePadding) * sizeof(int32_t)));
+  fallback_.join_rows = static_cast<uint32_t*>(arena(kFallbackCapacity * assembly_.code.join_count * sizeof(uint32_t)));
+  fallback_.capacity = kFallbackCapacity;
 }
 
 void CpuWorker::allocate_buffers() {
@@ -154,12 +154,12 @@ void CpuWorker::empty_text_arena() {
   text.overflowed = 0;
 }
 
-void CpuWorker::drain_declined(int64_t chunk, int64_t begin) {
-  if (declined_.count == 0) return;
-  declined_rows_ += declined_.count;
-  std::vector<op::DeclinedRow> rows = op::rows_of(declined_, pipeline_, chunk, begin, assembly_.code.join_count);
-  declined_.count = 0;
-  sink_->take_declined(std::move(rows));
+void CpuWorker::drain_fallback_rows(int64_t chunk, int64_t begin) {
+  if (fallback_.count == 0) return;
+  fallback_rows_ += fallback_.count;
+  std::vector<op::FallbackRow> rows = op::rows_of(fallback_, pipeline_, chunk, begin, assembly_.code.join_count);
+  fallback_.count = 0;
+  sink_->add_fallback_rows(std::move(rows));
 }
 
 /// Grows the table while the budget lasts. After that it stays small, in the caches, and is handed on whenever it is
@@ -225,7 +225,8 @@ Status CpuWorker::run(op::Morsel* taken, const KeepGoing& keep_going, int32_t* c
       own_group_text();
       empty_text_arena();
     }
-    if (result == RunResult::kFallbackFull || result == RunResult::kDone) drain_declined(morsel.chunk, morsel.begin);
+    if (result == RunResult::kFallbackFull || result == RunResult::kDone)
+      drain_fallback_rows(morsel.chunk, morsel.begin);
     if (result != RunResult::kDone) continue;
     flush_output();
     own_group_text();

@@ -18,7 +18,7 @@ class CpuWorker final : public op::Worker {
             int64_t group_budget, op::WorkerSink* sink);
 
   Status run(op::Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) override;
-  int64_t declined_rows() const override { return declined_rows_; }
+  int64_t fallback_rows() const override { return fallback_rows_; }
   op::HostGroupTable* groups() override { return groups_.get(); }
   const std::vector<uint64_t>& rows_in() const override { return rows_in_; }
   const std::vector<uint64_t>& rows_out() const override { return rows_out_; }
@@ -31,7 +31,7 @@ class CpuWorker final : public op::Worker {
   void fill_constants(const op::PreparedConstants& prepared);
   op::ConstantValue constant_value(const op::PreparedConstants& prepared, size_t reg);
   void flush_output();
-  void drain_declined(int64_t chunk, int64_t begin);
+  void drain_fallback_rows(int64_t chunk, int64_t begin);
   void make_room_for_groups();
   void hand_groups_on();
   void own_group_text();
@@ -57,10 +57,10 @@ class CpuWorker final : public op::Worker {
   bool groups_overflowed_ = false;
   const op::Morsel* morsel_ = nullptr;  // that runs
   int64_t position_ = 0;                // of the next new group, see HostGroupTable::note_positions()
-  int64_t rows_since_flush_ = 0, declined_rows_ = 0;
+  int64_t rows_since_flush_ = 0, fallback_rows_ = 0;
   std::unique_ptr<op::WorkerOutput> output_;  // unless there are groups
   block::OutputBuffer no_output_{};
-  block::FallbackBuffer declined_{};
+  block::FallbackBuffer fallback_{};
   std::unique_ptr<char[]> text_;
   block::TileState state_{};
 };

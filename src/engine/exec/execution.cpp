@@ -41,7 +41,7 @@ class ExecutionImpl final : public Execution, BuildListener, SequenceListener {
     return sequence_.next(interrupt);
   }
 
-  std::vector<op::DeclinedRow> take_declined() override { return sequence_.take_declined(); }
+  std::vector<op::FallbackRow> take_fallback_rows() override { return sequence_.take_fallback_rows(); }
 
   bool has_all_groups() const override { return sequence_.has_all_groups(); }
 
@@ -69,7 +69,7 @@ class ExecutionImpl final : public Execution, BuildListener, SequenceListener {
     return sides_.add_row(join, keys, payload);
   }
 
-  void on_declined_build(DeclinedBuildHook hook) override { declined_build_ = std::move(hook); }
+  void on_fallback_build(FallbackBuildHook hook) override { fallback_build_ = std::move(hook); }
 
   void on_pass_end(PassEndHook hook) override { pass_end_ = std::move(hook); }
 
@@ -118,23 +118,23 @@ class ExecutionImpl final : public Execution, BuildListener, SequenceListener {
 
   void end_build() override { building_ = nullptr; }
 
-  Result<bool> do_declined_rows_count(uint32_t join, const InterruptCheck& interrupt) override {
+  Result<bool> do_fallback_rows_count(uint32_t join, const InterruptCheck& interrupt) override {
     return is_reached(join, interrupt);
   }
 
-  bool takes_declined_rows() const override { return declined_build_ != nullptr; }
+  bool takes_fallback_rows() const override { return fallback_build_ != nullptr; }
 
-  void take_declined_rows(uint32_t pipeline, const std::vector<op::DeclinedRow>& rows) override {
-    if (declined_build_) declined_build_(pipeline, rows);
+  void take_fallback_rows(uint32_t pipeline, const std::vector<op::FallbackRow>& rows) override {
+    if (fallback_build_) fallback_build_(pipeline, rows);
   }
 
   void add_run(const PipelineRun& run, uint32_t pipeline) override { add_to(&past_stats_, run, pipeline, false); }
 
   // ---- SequenceListener ----
 
-  Status take_pass_end(const std::vector<op::DeclinedRow>& rows) override {
+  Status take_pass_end(const std::vector<op::FallbackRow>& rows) override {
     if (rows.empty()) return Status::ok();
-    if (!pass_end_) return Status(ErrorCode::kInternal, "rows were declined and nobody takes them");
+    if (!pass_end_) return Status(ErrorCode::kInternal, "there are fallback rows and nobody takes them");
     pass_end_(rows);
     return Status::ok();
   }
@@ -160,12 +160,12 @@ class ExecutionImpl final : public Execution, BuildListener, SequenceListener {
       stats->rows = run.rows();
       stats->threads = run.thread_count();
     }
-    stats->declined += run.declined_count();
-    const std::vector<int64_t> on_machines = run.machine_rows();
-    if (on_machines.size() > stats->machine_rows.size()) stats->machine_rows.resize(on_machines.size());
-    for (size_t i = 0; i < on_machines.size(); ++i) {
-      stats->machine_rows[i] += on_machines[i];
-      stats->device_rows += on_machines[i];
+    stats->fallback_rows += run.fallback_count();
+    const std::vector<int64_t> by_device = run.rows_by_device();
+    if (by_device.size() > stats->rows_by_device.size()) stats->rows_by_device.resize(by_device.size());
+    for (size_t i = 0; i < by_device.size(); ++i) {
+      stats->rows_by_device[i] += by_device[i];
+      stats->device_rows += by_device[i];
     }
     stats->device_bytes += run.device_bytes();
     stats->device_file_bytes += run.device_file_bytes();
@@ -223,7 +223,7 @@ class ExecutionImpl final : public Execution, BuildListener, SequenceListener {
   CollectHook collect_rows_;
   const PipelineRun* building_ = nullptr;
   uint32_t building_pipeline_ = 0;
-  DeclinedBuildHook declined_build_;
+  FallbackBuildHook fallback_build_;
   PassEndHook pass_end_;
   Stats past_stats_;  // of the runs that have ended
   InnerSides sides_;

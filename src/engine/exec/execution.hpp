@@ -38,16 +38,16 @@ inline constexpr int64_t kMostPasses = 32;
 
 struct Options {
   Isa isa = best_isa();
-  block::RunMorsel run = nullptr;     // runs tiles; null = the CPU's for `isa`
-  device::Device* machine = nullptr;  // runs tiles of pipelines whose source has `device_rows` or more, by so many
-  int64_t device_rows = 0;            // rows at a time; pieces for which it has no memory run on the CPU
-  std::vector<device::Device*> more_machines{};  // of the same kind: threads are spread over all
-  // Of `machine` and more_machines, by which morsels are theirs in every query; empty: one only, or by place.
-  std::vector<uint32_t> machine_numbers{};
-  // For parts of the last pipeline's source the places of machines that its morsels go to if they can; empty: all.
-  std::vector<std::vector<uint32_t>> near_machines{};
+  block::RunMorsel run = nullptr;    // runs tiles; null = the CPU's for `isa`
+  device::Device* device = nullptr;  // runs tiles of pipelines whose source has `device_rows` or more, by so many
+  int64_t device_rows = 0;           // rows at a time; pieces for which it has no memory run on the CPU
+  std::vector<device::Device*> more_devices{};  // of the same kind: threads are spread over all
+  // Of `device` and more_devices, by which morsels are theirs in every query; empty: one only, or by place.
+  std::vector<uint32_t> device_numbers{};
+  // For storages of the last pipeline's source the places of devices that its morsels go to if they can; empty: all.
+  std::vector<std::vector<uint32_t>> near_devices{};
   int64_t device_morsel_rows = default_device_morsel_rows();
-  bool device_reads_files = true;  // where the machine can and it is worth it
+  bool device_reads_files = true;  // where the device can and it is worth it
   bool device_keeps_joins = true;  // join tables that it has not yet, likewise
   int threads = 1;                 // including the calling one; at most one for each morsel is started
   int lanes =
@@ -65,12 +65,12 @@ struct Stats {
   std::vector<double> milliseconds;                 // per pipeline, wall clock
   int64_t chunks = 0, rows = 0, bytes = 0;          // of the last pipeline's source
   int64_t chunks_loaded = 0, chunks_skipped = 0;    // likewise; skipped: no row could have matched a join
-  int64_t declined = 0, partial_flushes = 0, peak_memory = 0;
+  int64_t fallback_rows = 0, partial_flushes = 0, peak_memory = 0;
   int threads = 0;
-  int64_t passes = 0;                   // over the last pipeline's source
-  int64_t device_rows = 0;              // of morsels that ran on devices, of all pipelines
-  std::vector<int64_t> machine_rows{};  // those of Options::machine, then of more_machines
-  int64_t device_file_bytes = 0;        // that devices have read from files by themselves
+  int64_t passes = 0;                     // over the last pipeline's source
+  int64_t device_rows = 0;                // of morsels that ran on devices, of all pipelines
+  std::vector<int64_t> rows_by_device{};  // those of Options::device, then of more_devices
+  int64_t device_file_bytes = 0;          // that devices have read from files by themselves
   op::DeviceBytes device_bytes;
   op::DeviceJoins device_joins;
 };
@@ -94,38 +94,38 @@ class Execution {
                                                    std::vector<plan::Constant> params, Options options);
   virtual ~Execution() = default;
 
-  /// Next result batch, or nullptr when there is none left. Declined rows may be taken at any time in between; all of
+  /// Next result batch, or nullptr when there is none left. Fallback rows may be taken at any time in between; all of
   /// them are known once next() has returned nullptr. Those of a pass over the outer side that something follows are
   /// given to on_pass_end()'s hook.
   virtual Result<std::shared_ptr<const op::ResultBatch>> next(const InterruptCheck& interrupt) = 0;
-  virtual std::vector<op::DeclinedRow> take_declined() = 0;
+  virtual std::vector<op::FallbackRow> take_fallback_rows() = 0;
 
   /// After next() has given the first batch of groups, or the end: each group is in one of the batches to come, and no
-  /// row was declined.
+  /// row is a fallback row.
   virtual bool has_all_groups() const = 0;
 
-  /// For re-checking on the caller's thread, after the build pipelines are done (next() was called once): rows of the
-  /// build table of `join` whose key equals `keys` (register values in the order of Join::inner_keys), appended to
+  /// For fallback rows, on the caller's thread, after the build pipelines are done (next() was called once): rows of
+  /// the build table of `join` whose key equals `keys` (register values in the order of Join::inner_keys), appended to
   /// `rows`; payload() then reads one value of a build row.
   virtual Status lookup(uint32_t join, const std::vector<plan::Constant>& keys, std::vector<int64_t>* rows) const = 0;
   virtual plan::Constant payload(uint32_t join, uint32_t ordinal, int64_t row) const = 0;
-  /// A row may be declined in every pass. It is of the running one when this is true for each of the joins of the last
-  /// pipeline; keys that the engine cannot hold count as nulls.
+  /// A row may be a fallback row in every pass. It is of the running one when this is true for each of the joins of the
+  /// last pipeline; keys that the engine cannot hold count as nulls.
   virtual bool is_in_pass(uint32_t join, const std::vector<plan::Constant>& keys) const = 0;
   /// False when is_in_pass() is true whatever the keys are.
   virtual bool is_partitioned(uint32_t join) const = 0;
   /// A build row has been matched by a row that PostgreSQL decides: for joins whose build rows go on by themselves.
   virtual void mark_matched(uint32_t join, int64_t row) = 0;
-  /// Adds a build row that PostgreSQL has decided (declined rows of build pipelines): called inside the hook below. Its
-  /// number in the table, -1 when it is of another pass. Rows that read an unheld payload are declined.
+  /// Adds a build row that PostgreSQL has decided (fallback rows of build pipelines): called inside the hook below. Its
+  /// number in the table, -1 when it is of another pass. Rows that read an unheld payload are fallback rows.
   virtual Result<int64_t> add_build_row(uint32_t join, const std::vector<plan::Constant>& keys,
                                         const std::vector<plan::Constant>& payload) = 0;
-  /// Called on the caller's thread with the declined rows of build pipeline `pipeline`, before its table is finished.
-  using DeclinedBuildHook = std::function<void(uint32_t pipeline, const std::vector<op::DeclinedRow>& rows)>;
-  virtual void on_declined_build(DeclinedBuildHook hook) = 0;
-  /// Called on the caller's thread when a pass over the outer side has declined rows, and another or the rows of a
+  /// Called on the caller's thread with the fallback rows of build pipeline `pipeline`, before its table is finished.
+  using FallbackBuildHook = std::function<void(uint32_t pipeline, const std::vector<op::FallbackRow>& rows)>;
+  virtual void on_fallback_build(FallbackBuildHook hook) = 0;
+  /// Called on the caller's thread when a pass over the outer side has fallback rows, and another or the rows of a
   /// build side follow; while its join tables are still there.
-  using PassEndHook = std::function<void(const std::vector<op::DeclinedRow>& rows)>;
+  using PassEndHook = std::function<void(const std::vector<op::FallbackRow>& rows)>;
   virtual void on_pass_end(PassEndHook hook) = 0;
 
   /// When the rows of a build pipeline's source are made ready.

@@ -60,7 +60,7 @@ Status InnerSides::build(uint32_t index, const RunMaker& runs, BuildListener& li
 
 Status InnerSides::leave_empty(uint32_t join, BuildListener& listener) {
   tables_[join] = new_table(join);
-  listener.take_declined_rows(program_.joins[join].build_pipeline, {});
+  listener.take_fallback_rows(program_.joins[join].build_pipeline, {});
   return tables_[join]->finish(options_.join_memory_budget, options_.threads);
 }
 
@@ -107,8 +107,8 @@ Result<bool> InnerSides::take_cached(uint32_t join, const std::shared_ptr<device
   rows_scanned_[join] = image->scanned_rows;
   tables_[join] =
       std::make_unique<op::JoinBuild>(keys, payload, op::join_needs(program_, join), std::move(*image), cached);
-  ++device_joins_.kept;
-  listener.take_declined_rows(program_.joins[join].build_pipeline, {});
+  ++device_joins_.cached;
+  listener.take_fallback_rows(program_.joins[join].build_pipeline, {});
   return true;
 }
 
@@ -139,14 +139,14 @@ Result<bool> InnerSides::make_table(uint32_t index, const RunMaker& runs, BuildL
       const Building building(listener, *run, index);
       STROM_TRY(run->run_to_end(interrupt));
     }
-    std::vector<op::DeclinedRow> declined = run->take_declined_rows();
-    if (!declined.empty() && !listener.takes_declined_rows())
-      return Status(ErrorCode::kInternal, "rows of an inner side were declined and nobody takes them");
-    if (!declined.empty() && can_fail(program_, index)) {
-      STROM_ASSIGN(const bool counts, listener.do_declined_rows_count(join, interrupt));
-      if (!counts) declined.clear();
+    std::vector<op::FallbackRow> fallback = run->take_fallback_rows();
+    if (!fallback.empty() && !listener.takes_fallback_rows())
+      return Status(ErrorCode::kInternal, "there are fallback rows of an inner side and nobody takes them");
+    if (!fallback.empty() && can_fail(program_, index)) {
+      STROM_ASSIGN(const bool counts, listener.do_fallback_rows_count(join, interrupt));
+      if (!counts) fallback.clear();
     }
-    listener.take_declined_rows(index, declined);
+    listener.take_fallback_rows(index, fallback);
     if (divisible && !inner.measured && build.sizes() == nullptr && !build.fits(options_.join_memory_budget))
       build.measure();
     if (const op::BucketSizes* sizes = build.sizes()) {
@@ -157,7 +157,7 @@ Result<bool> InnerSides::make_table(uint32_t index, const RunMaker& runs, BuildL
     STROM_TRY(build.finish(options_.join_memory_budget, options_.threads));
     run->take_time();
     listener.add_run(*run, index);
-    return declined.empty() && build.partition().is_whole();
+    return fallback.empty() && build.partition().is_whole();
   }
 }
 

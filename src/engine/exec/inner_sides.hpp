@@ -23,10 +23,10 @@ class BuildListener {
   virtual void begin_build(const PipelineRun& run, uint32_t pipeline) = 0;
   virtual void end_build() = 0;
   /// Whether rows of the inner side of `join` that PostgreSQL has to decide could get into a result.
-  virtual Result<bool> do_declined_rows_count(uint32_t join, const InterruptCheck& interrupt) = 0;
-  virtual bool takes_declined_rows() const = 0;
+  virtual Result<bool> do_fallback_rows_count(uint32_t join, const InterruptCheck& interrupt) = 0;
+  virtual bool takes_fallback_rows() const = 0;
   /// Once for each table, when all of its rows but these are there.
-  virtual void take_declined_rows(uint32_t pipeline, const std::vector<op::DeclinedRow>& rows) = 0;
+  virtual void take_fallback_rows(uint32_t pipeline, const std::vector<op::FallbackRow>& rows) = 0;
   virtual void add_run(const PipelineRun& run, uint32_t pipeline) = 0;
 };
 

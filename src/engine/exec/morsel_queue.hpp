@@ -23,7 +23,7 @@ namespace strom::engine::exec {
 /// V. Ravishankar, "Using name-based mappings to increase hit rates", 1998).
 class MorselAffinity {
  public:
-  /// `numbers` tells the devices apart in every query; `near`: for each part of the source the places among them of
+  /// `numbers` tells the devices apart in every query; `near`: for each storage of the source the places among them of
   /// those that it prefers, empty: all.
   MorselAffinity(std::vector<uint32_t> numbers, std::vector<std::vector<uint32_t>> near)
       : numbers_(std::move(numbers)), near_(std::move(near)) {}
@@ -33,14 +33,14 @@ class MorselAffinity {
   size_t of(const op::ChunkSource& source, int64_t chunk, int64_t piece) const {
     if (numbers_.size() <= 1) return 0;
     const uint64_t hash =
-        block::combine(block::hash_value(static_cast<int64_t>(source.place(chunk))), block::hash_value(piece));
-    const uint32_t part = near_.empty() ? 0 : source.part(chunk);
-    const bool has_choice = part < near_.size() && !near_[part].empty();
-    const size_t candidates = has_choice ? near_[part].size() : numbers_.size();
+        block::combine(block::hash_value(static_cast<int64_t>(source.cache_key(chunk))), block::hash_value(piece));
+    const uint32_t storage = near_.empty() ? 0 : source.storage_index(chunk);
+    const bool has_choice = storage < near_.size() && !near_[storage].empty();
+    const size_t candidates = has_choice ? near_[storage].size() : numbers_.size();
     size_t best = 0;
     uint64_t best_weight = 0;
     for (size_t i = 0; i < candidates; ++i) {
-      const size_t device = has_choice ? near_[part][i] : i;
+      const size_t device = has_choice ? near_[storage][i] : i;
       const uint64_t weight =
           block::hash_value(static_cast<int64_t>(block::combine(hash, block::hash_value(int64_t{numbers_[device]}))));
       if (i > 0 && weight <= best_weight) continue;
@@ -84,17 +84,17 @@ class MorselQueue {
     return source_.feeder() != nullptr ? next_fed(morsel, waits, device) : next_slice(morsel, waits, device);
   }
 
-  /// A morsel that next() has given has been run, with declined rows or without: its lane is free for another thread.
-  /// True when it was the last of its chunk, of which rows were declined as *declined tells.
-  bool end(const op::Morsel& morsel, bool* declined) {
+  /// A morsel that next() has given has been run, with fallback rows or without: its lane is free for another thread.
+  /// True when it was the last of its chunk, of which there are fallback rows as *has_fallback tells.
+  bool end(const op::Morsel& morsel, bool* has_fallback) {
     if (lanes_ == 0) return true;
     bool was_last;
     {
       std::lock_guard lock(mutex_);
       shares_[morsel.lane].is_taken = false;
       Dealt& chunk = dealt_[morsel.chunk];
-      chunk.declined |= *declined;
-      *declined = chunk.declined;
+      chunk.has_fallback |= *has_fallback;
+      *has_fallback = chunk.has_fallback;
       was_last = --chunk.morsels == 0;
       if (was_last) dealt_.erase(morsel.chunk);
     }
@@ -410,7 +410,7 @@ class MorselQueue {
   int64_t dealt_chunks_ = 0, dealt_morsels_ = 0;
   struct Dealt {
     int64_t morsels = 0;  // that have not been run
-    bool declined = false;
+    bool has_fallback = false;
   };
   std::map<int64_t, Dealt> dealt_;  // chunks
   bool is_stopped_ = false;

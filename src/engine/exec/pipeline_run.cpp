@@ -84,7 +84,7 @@ Status PipelineRun::run_to_end(const InterruptCheck& interrupt) {
 
 bool PipelineRun::has_output() {
   std::lock_guard lock(mutex_);
-  return declined_count_ > 0 ||
+  return fallback_count_ > 0 ||
          std::any_of(results_.begin(), results_.end(), [](const auto& batch) { return batch->rows > 0; });
 }
 
@@ -140,14 +140,14 @@ std::shared_ptr<const op::ResultBatch> PipelineRun::pop_result() {
   return batch;
 }
 
-std::vector<op::DeclinedRow> PipelineRun::take_declined_rows() {
+std::vector<op::FallbackRow> PipelineRun::take_fallback_rows() {
   std::lock_guard lock(mutex_);
   // Their states are combined with those of groups in the order in which they are decided.
   if (lanes_ > 0)
-    std::stable_sort(declined_.begin(), declined_.end(), [](const op::DeclinedRow& a, const op::DeclinedRow& b) {
+    std::stable_sort(fallback_.begin(), fallback_.end(), [](const op::FallbackRow& a, const op::FallbackRow& b) {
       return std::tie(a.chunk, a.row, a.inner_rows) < std::tie(b.chunk, b.row, b.inner_rows);
     });
-  return std::exchange(declined_, {});
+  return std::exchange(fallback_, {});
 }
 
 Result<bool> PipelineRun::finish_groups() {
@@ -212,10 +212,10 @@ std::unique_ptr<op::HostGroupTable> PipelineRun::take_groups(std::unique_ptr<op:
   return groups_.take(std::move(groups), morsel.number);
 }
 
-void PipelineRun::take_declined(std::vector<op::DeclinedRow> rows) {
+void PipelineRun::add_fallback_rows(std::vector<op::FallbackRow> rows) {
   std::lock_guard lock(mutex_);
-  declined_count_ += static_cast<int64_t>(rows.size());
-  std::move(rows.begin(), rows.end(), std::back_inserter(declined_));
+  fallback_count_ += static_cast<int64_t>(rows.size());
+  std::move(rows.begin(), rows.end(), std::back_inserter(fallback_));
 }
 
 // ---- statistics ----
@@ -248,7 +248,7 @@ void PipelineRun::add_stages_to(std::vector<op::StageStats>* sum) const {
   }
 }
 
-std::vector<int64_t> PipelineRun::machine_rows() const {
+std::vector<int64_t> PipelineRun::rows_by_device() const {
   std::vector<int64_t> rows;
   for (const auto& device : devices_) rows.push_back(device->rows);
   return rows;
@@ -278,13 +278,13 @@ int64_t PipelineRun::memory() const {
 
 MorselAffinity PipelineRun::affinity(const plan::Program& program, uint32_t index, const Options& options,
                                      size_t devices) {
-  std::vector<uint32_t> numbers = options.machine_numbers;
+  std::vector<uint32_t> numbers = options.device_numbers;
   if (numbers.size() != devices) {
     numbers.resize(devices);
     std::iota(numbers.begin(), numbers.end(), 0);
   }
   const bool is_last = index + 1 == program.pipelines.size();
-  return {std::move(numbers), is_last ? options.near_machines : std::vector<std::vector<uint32_t>>()};
+  return {std::move(numbers), is_last ? options.near_devices : std::vector<std::vector<uint32_t>>()};
 }
 
 size_t PipelineRun::lanes(const op::Assembly& assembly, const Options& options, bool in_order) {
@@ -448,9 +448,9 @@ bool PipelineRun::room_in_queue() {
   return !stopping_.load();
 }
 
-int64_t PipelineRun::declined_rows(const WorkerSlot& slot) {
+int64_t PipelineRun::fallback_rows(const WorkerSlot& slot) {
   int64_t rows = 0;
-  for (const op::Worker* worker : slot.workers) rows += worker->declined_rows();
+  for (const op::Worker* worker : slot.workers) rows += worker->fallback_rows();
   return rows;
 }
 
@@ -480,11 +480,11 @@ Result<bool> PipelineRun::take_and_run(WorkerSlot& slot, bool waits, const op::W
   if (!taken.value()) return false;
   take_lane(&slot, morsel);
   int32_t column = 0;
-  const int64_t declined_before = declined_rows(slot);
+  const int64_t fallback_before = fallback_rows(slot);
   const Status status = run_morsel(slot, &morsel, keep_going, &column);
-  bool declined = declined_rows(slot) > declined_before;
+  bool has_fallback = fallback_rows(slot) > fallback_before;
   if (lanes_ > 0) groups_.end_morsel(morsel.number);
-  if (queue_.end(morsel, &declined) && feeder_ != nullptr) feeder_->release(morsel.chunk, declined);
+  if (queue_.end(morsel, &has_fallback) && feeder_ != nullptr) feeder_->release(morsel.chunk, has_fallback);
   // The calling thread may have found all lanes taken, or its feeder wait for pages.
   if (morsel.batch->pages != nullptr || lanes_ > 0) tell_news();
   if (status.is_ok()) return true;

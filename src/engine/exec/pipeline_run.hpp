@@ -43,7 +43,7 @@ class PipelineRun final : public op::WorkerSink {
   void stop();
   Status error();
   std::shared_ptr<const op::ResultBatch> pop_result();
-  std::vector<op::DeclinedRow> take_declined_rows();
+  std::vector<op::FallbackRow> take_fallback_rows();
 
   /// After all morsels. False, and there is no group: equal values met that are not the same, so that which stays is a
   /// matter of order; the rows have to be read again by a run `in_order`.
@@ -58,7 +58,7 @@ class PipelineRun final : public op::WorkerSink {
   void take_output(op::OutputBatch batch) override;
   std::unique_ptr<op::HostGroupTable> take_groups(std::unique_ptr<op::HostGroupTable> groups,
                                                   const op::Morsel& morsel) override;
-  void take_declined(std::vector<op::DeclinedRow> rows) override;
+  void add_fallback_rows(std::vector<op::FallbackRow> rows) override;
 
   // ---- statistics ----
 
@@ -76,10 +76,10 @@ class PipelineRun final : public op::WorkerSink {
   int64_t chunks() const { return queue_.chunks(); }
   int64_t chunks_loaded() const { return queue_.loaded(); }
   int64_t chunks_skipped() const { return queue_.skipped(); }
-  int64_t declined_count() const { return declined_count_; }
+  int64_t fallback_count() const { return fallback_count_; }
   int64_t partial_flushes() const { return groups_.flushes(); }
   /// Rows of morsels that ran on each of the devices.
-  std::vector<int64_t> machine_rows() const;
+  std::vector<int64_t> rows_by_device() const;
   op::DeviceBytes device_bytes() const;
   int64_t device_file_bytes() const;
   int thread_count() const { return lanes_ > 0 ? thread_count_ : static_cast<int>(all_workers_.size()); }
@@ -135,7 +135,7 @@ class PipelineRun final : public op::WorkerSink {
 
   /// Waits until the consumer has taken enough; false when the run is being stopped.
   bool room_in_queue();
-  static int64_t declined_rows(const WorkerSlot& slot);
+  static int64_t fallback_rows(const WorkerSlot& slot);
 
   /// What a device may read by itself is not read ahead.
   Result<bool> next_morsel(const WorkerSlot& slot, op::Morsel* morsel, bool waits);
@@ -188,8 +188,8 @@ class PipelineRun final : public op::WorkerSink {
   bool out_of_memory_ = false;  // in a thread
   bool has_news_ = false;       // since the calling thread has waited
   std::deque<std::shared_ptr<const op::ResultBatch>> results_;
-  std::vector<op::DeclinedRow> declined_;
-  std::atomic<int64_t> declined_count_{0};
+  std::vector<op::FallbackRow> fallback_;
+  std::atomic<int64_t> fallback_count_{0};
 };
 
 }  // namespace strom::engine::exec

@@ -65,9 +65,9 @@ Result<std::unique_ptr<PipelineRun>> RunMaker::make(const plan::Program& program
 }
 
 std::vector<device::Device*> RunMaker::devices_for(const op::ChunkSource& source) const {
-  if (options_.machine == nullptr || source.total_rows() < options_.device_rows) return {};
-  std::vector<device::Device*> devices = options_.more_machines;
-  devices.insert(devices.begin(), options_.machine);
+  if (options_.device == nullptr || source.total_rows() < options_.device_rows) return {};
+  std::vector<device::Device*> devices = options_.more_devices;
+  devices.insert(devices.begin(), options_.device);
   return devices;
 }
 

@@ -28,10 +28,10 @@ Result<std::shared_ptr<const op::ResultBatch>> RunSequence::next(const Interrupt
   }
 }
 
-std::vector<op::DeclinedRow> RunSequence::take_declined() {
-  std::vector<op::DeclinedRow> rows = run_ ? run_->take_declined_rows() : std::vector<op::DeclinedRow>();
+std::vector<op::FallbackRow> RunSequence::take_fallback_rows() {
+  std::vector<op::FallbackRow> rows = run_ ? run_->take_fallback_rows() : std::vector<op::FallbackRow>();
   if (is_over_outer_side()) return rows;
-  for (op::DeclinedRow& row : rows) {
+  for (op::FallbackRow& row : rows) {
     row.build_join = static_cast<int32_t>(build_rows_at_);
     row.inner_rows.insert(row.inner_rows.begin(), build_rows_at_, -1);
   }
@@ -41,7 +41,7 @@ std::vector<op::DeclinedRow> RunSequence::take_declined() {
 bool RunSequence::has_all_groups() const {
   const bool is_first = is_over_outer_side() ? passes_ == 0 : passes_ == 1 && build_rows_at_ == last_end();
   const bool is_last = next_build_rows() == main_joins().size() && !sides_.has_further_parts();
-  return finished_ && is_first && is_last && !run_->has_partial_groups() && run_->declined_count() == 0;
+  return finished_ && is_first && is_last && !run_->has_partial_groups() && run_->fallback_count() == 0;
 }
 
 void RunSequence::stop() {
@@ -66,7 +66,7 @@ std::shared_ptr<const op::ResultBatch> RunSequence::with_texts(std::shared_ptr<c
 Result<bool> RunSequence::next_run(const InterruptCheck& interrupt) {
   const size_t place = next_build_rows();
   if (place == main_joins().size() && !sides_.has_further_parts()) return false;
-  STROM_TRY(listener_.take_pass_end(take_declined()));
+  STROM_TRY(listener_.take_pass_end(take_fallback_rows()));
   listener_.end_run(*run_, is_over_outer_side());
   if (is_over_outer_side()) ++passes_;
   run_.reset();

@@ -18,8 +18,8 @@ namespace strom::engine::exec {
 class SequenceListener {
  public:
   virtual ~SequenceListener() = default;
-  /// The declined rows of a run that something follows.
-  virtual Status take_pass_end(const std::vector<op::DeclinedRow>& rows) = 0;
+  /// The fallback rows of a run that something follows.
+  virtual Status take_pass_end(const std::vector<op::FallbackRow>& rows) = 0;
   virtual Status make_table_again(uint32_t pipeline, const InterruptCheck& interrupt) = 0;
   virtual void end_run(const PipelineRun& run, bool over_outer_side) = 0;
 };
@@ -36,8 +36,8 @@ class RunSequence {
 
   /// Next result batch, or nullptr when there is none left.
   Result<std::shared_ptr<const op::ResultBatch>> next(const InterruptCheck& interrupt);
-  std::vector<op::DeclinedRow> take_declined();
-  /// All groups are there, each in one batch, and no row was declined.
+  std::vector<op::FallbackRow> take_fallback_rows();
+  /// All groups are there, each in one batch, and no row is a fallback row.
   bool has_all_groups() const;
   void stop();
 

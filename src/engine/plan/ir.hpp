@@ -141,7 +141,7 @@ struct TopRows {
   int64_t rows = 0;  // 0: all rows are wanted
   NodeId key = kNoNode;
   bool descending = false, nulls_first = false;
-  std::vector<NodeId> checked;  // rows for which one of these cannot be computed are declined, wherever they stand
+  std::vector<NodeId> checked;  // rows for which one of these cannot be computed are fallback rows, wherever they stand
   std::vector<NodeId> partition =
       {};                 // not empty: the first rows of each set of rows with equal values of these are wanted
   bool distinct = false;  // of `partition`: those with one of the first `rows` keys, not of the first `rows` rows

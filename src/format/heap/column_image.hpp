@@ -1,4 +1,4 @@
-// Columns of heap pages as they are kept between queries: decoded, numerics converted and narrow, texts with their
+// Columns of heap pages as they are cached between queries: decoded, numerics converted and narrow, texts with their
 // bytes, in forms that the engine's scan reads in place. Parts are made by engine threads, one for each chunk of pages;
 // the parts of a group of pages are then written one behind the other. See docs/dev/column_cache.md. Used by
 // src/pg/source; calls nothing of PostgreSQL.

@@ -50,7 +50,7 @@ struct SharedColumns::Entry {
   format::heap::ImageShape shape;
   uint64_t offset;
   uint32_t segment;
-  uint32_t size;             // 0: cannot be kept
+  uint32_t size;             // 0: cannot be cached
   uint32_t next_in_bucket;   // or in the list of free entries
   uint32_t next_in_segment;  // entries whose bytes lie there, also those that newer ones have replaced
   bool in_bucket;
@@ -374,7 +374,7 @@ SharedColumns::Found SharedColumns::find(const GroupId& group, XLogRecPtr versio
       if (entry.group != group || entry.version != version) continue;
       const auto id = std::find(ids.begin(), ids.end(), entry.column);
       if (id == ids.end()) continue;
-      if (entry.size == 0) return Found::kCannotBeKept;
+      if (entry.size == 0) return Found::kCannotBeCached;
       const auto index = static_cast<size_t>(id - ids.begin());
       places[index] = {entry.segment, entry.offset};
       columns[index].shape = entry.shape;
@@ -389,13 +389,13 @@ SharedColumns::Found SharedColumns::find(const GroupId& group, XLogRecPtr versio
   }
   for (size_t i = 0; i < places.size(); ++i) {
     const uint8_t* segment = map(places[i].segment);
-    if (segment == nullptr) return Found::kCannotBeKept;
+    if (segment == nullptr) return Found::kCannotBeCached;
     columns[i].bytes = segment + places[i].offset;
   }
   return Found::kAll;
 }
 
-// ---- What is kept anew ----
+// ---- What is cached anew ----
 
 int64_t SharedColumns::padded(int64_t size) { return (size + kImageAlignment - 1) / kImageAlignment * kImageAlignment; }
 
@@ -494,12 +494,12 @@ bool SharedColumns::publish(const GroupId& group, XLogRecPtr version, const std:
 
 // ---- Asking ----
 
-double SharedColumns::kept_part(const compat::FileId& file, BlockNumber pages, const AttrNumber* attributes, int count,
-                                int asked) {
+double SharedColumns::cached_part(const compat::FileId& file, BlockNumber pages, const AttrNumber* attributes,
+                                  int count, int asked) {
   const BlockNumber groups = (pages + kGroupPages - 1) / kGroupPages;
   const BlockNumber chosen = std::min(groups, static_cast<BlockNumber>(asked));
   if (chosen == 0) return 0;
-  int kept = 0;
+  int cached = 0;
   LWLockAcquire(&control_->lock, LW_SHARED);
   for (BlockNumber i = 0; i < chosen; ++i) {
     const auto block = static_cast<BlockNumber>((uint64{i} * 2 + 1) * pages / (uint64{chosen} * 2));
@@ -510,10 +510,10 @@ double SharedColumns::kept_part(const compat::FileId& file, BlockNumber pages, c
       if (entry.size == 0 || entry.group != group) continue;
       found += std::find(attributes, attributes + count, entry.column.attribute) != attributes + count;
     }
-    kept += found >= count;
+    cached += found >= count;
   }
   LWLockRelease(&control_->lock);
-  return static_cast<double>(kept) / chosen;
+  return static_cast<double>(cached) / chosen;
 }
 
 std::vector<SharedColumns::Usage> SharedColumns::usage() {

@@ -1,4 +1,4 @@
-// Columns of tables that are kept in dynamic shared memory between queries, for all sessions of the server, with
+// Columns of tables that are cached in dynamic shared memory between queries, for all sessions of the server, with
 // nothing preloaded. Bytes lie in segments that are filled from their beginning and emptied as a whole; an index finds
 // the columns of a group of pages. See docs/dev/column_cache.md. Main thread only, but for the bytes that find() tells
 // of, which any thread may read. Used by CachedTable and DecompressedColumns.
@@ -22,7 +22,7 @@ struct GroupId {
   bool operator==(const GroupId&) const = default;
 };
 
-/// A column, and how its values are kept. Attribute 0: the places of the rows, see format::heap::RowPlaces.
+/// A column, and how its values are cached. Attribute 0: the places of the rows, see format::heap::RowPlaces.
 struct ColumnId {
   int16_t attribute;
   uint8_t storage;  // format::heap::Storage
@@ -35,7 +35,7 @@ struct ColumnId {
 /// Attribute of what fdw_arrow/shared_metadata keeps among the columns.
 inline constexpr int16_t kMetadataAttribute = -1;
 
-/// Where a column of a group lies. `bytes` nullptr: it is known that it cannot be kept.
+/// Where a column of a group lies. `bytes` nullptr: it is known that it cannot be cached.
 struct FoundColumn {
   format::heap::ImageShape shape;
   const uint8_t* bytes;
@@ -45,7 +45,7 @@ struct FoundColumn {
 struct NewColumn {
   ColumnId id;
   format::heap::ImageShape shape;
-  int64_t size;  // bytes; 0: cannot be kept
+  int64_t size;  // bytes; 0: cannot be cached
 };
 
 /// Pages of a group, counted so that no group's pages have their visibility in two pages of the map.
@@ -91,7 +91,7 @@ class SharedColumns {
     std::vector<uint32_t> segments_;
   };
 
-  enum class Found : uint8_t { kAll, kSome, kCannotBeKept };
+  enum class Found : uint8_t { kAll, kSome, kCannotBeCached };
   /// Columns `ids` of a group as of `version`, all or none. Throws PostgresError.
   Found find(const GroupId& group, XLogRecPtr version, const std::vector<ColumnId>& ids, const Turn& turn, Pins* pins,
              FoundColumn* columns);
@@ -106,7 +106,7 @@ class SharedColumns {
   /// False when there is no room that may be taken. `pins` are to be held until the room is published. Throws
   /// PostgresError.
   bool reserve(const std::vector<NewColumn>& columns, const Turn& turn, Pins* pins, Room* room);
-  /// The columns have been written. False when they cannot be kept after all. Throws PostgresError.
+  /// The columns have been written. False when they cannot be cached after all. Throws PostgresError.
   bool publish(const GroupId& group, XLogRecPtr version, const std::vector<NewColumn>& columns, const Room& room);
   /// Another number for each such memory, so that what is named after its groups is not taken for those of another
   /// server's life, whose versions may come again.
@@ -133,9 +133,9 @@ class SharedColumns {
 
   /// Of `asked` groups of a file that has `pages`, the part that has all columns `attributes`, of whatever version.
   /// Does not throw; may ereport.
-  double kept_part(const compat::FileId& file, BlockNumber pages, const AttrNumber* attributes, int count, int asked);
+  double cached_part(const compat::FileId& file, BlockNumber pages, const AttrNumber* attributes, int count, int asked);
 
-  /// What is kept of a column of one table.
+  /// What is cached of a column of one table.
   struct Usage {
     compat::FileId file;
     int16_t attribute;
@@ -149,7 +149,7 @@ class SharedColumns {
   };
   /// Throws PostgresError.
   static Memory memory();
-  /// What is kept of one attribute, of all tables.
+  /// What is cached of one attribute, of all tables.
   int64_t bytes_of(int16_t attribute);
   /// Forgets everything that no scan is reading.
   void reset();

@@ -1,4 +1,4 @@
-// Columnar values to Datum, row by row: for foreign scans, ANALYZE, rows that PostgreSQL re-checks, and for what the
+// Columnar values to Datum, row by row: for foreign scans, ANALYZE, fallback rows, and for what the
 // engine returns. Everything here may ereport and holds plain data only; values with storage are palloc'd in the
 // current memory context. Errors: 22008 date or timestamp outside PostgreSQL's range, 22021 text that is not valid in
 // its encoding, 22001 text too long for char(n), XX001 text offsets that lead outside of their buffer.

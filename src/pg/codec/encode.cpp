@@ -90,12 +90,12 @@ struct Appender {
   }
   Encoded put_int2(int16_t value) const { return put(value); }
   Encoded put_date(DateADT date) const {
-    return DATE_NOT_FINITE(date) ? Encoded::kDeclined : put(static_cast<int32_t>(date + kEpochDays));
+    return DATE_NOT_FINITE(date) ? Encoded::kNotHeld : put(static_cast<int32_t>(date + kEpochDays));
   }
   Encoded put_timestamp(Timestamp micros) const {
     int64_t unix_micros = 0;
     if (TIMESTAMP_NOT_FINITE(micros) || __builtin_add_overflow(micros, kEpochMicros, &unix_micros))
-      return Encoded::kDeclined;
+      return Encoded::kNotHeld;
     return put(unix_micros);
   }
   Encoded put_bytes(const Bytes& bytes) const {
@@ -151,7 +151,7 @@ Encoded put_value(DatumForm form, Datum value, const Target& to) {
     }
     case DatumForm::kNumeric: {
       __int128 unscaled = 0;
-      return numeric_value(value, to.scale(), &unscaled) ? to.put(unscaled) : Encoded::kDeclined;
+      return numeric_value(value, to.scale(), &unscaled) ? to.put(unscaled) : Encoded::kNotHeld;
     }
     case DatumForm::kDate: return to.put_date(DatumGetDateADT(value));
     case DatumForm::kTimestamp: return to.put_timestamp(DatumGetTimestamp(value));
@@ -181,7 +181,7 @@ Encoded append(ColumnBuilder& column, TypeId type, Datum value, bool is_null) {
     return Encoded::kDone;
   }
   const Encoded outcome = put_value(registry::type_info(type).form, value, Appender{column});
-  if (outcome == Encoded::kDeclined) column.append_null();
+  if (outcome == Encoded::kNotHeld) column.append_null();
   return outcome;
 }
 

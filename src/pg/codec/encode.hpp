@@ -1,4 +1,4 @@
-// Datum to columnar values: for inner sides that come from PostgreSQL subplans, for parameters, and for re-checked
+// Datum to columnar values: for inner sides that come from PostgreSQL subplans, for parameters, and for fallback
 // rows that go back into the engine.
 #pragma once
 
@@ -17,15 +17,15 @@ columnar::Field field_for(registry::TypeId type, int scale, std::string name);
 /// What became of a value given to append().
 enum class Encoded {
   kDone,
-  kDeclined,  // not representable: NaN or too many digits for the field's decimal, infinite dates and timestamps,
-              // timestamps after the year 294246, where microseconds since 1970 end
+  kNotHeld,  // not representable: NaN or too many digits for the field's decimal, infinite dates and timestamps,
+             // timestamps after the year 294246, where microseconds since 1970 end
 };
 
-/// Appends one value to a column made with field_for(); a declined value is appended as NULL, so that rows stay
+/// Appends one value to a column made with field_for(); a value that is not held is appended as NULL, so that rows stay
 /// aligned. May throw (detoasting fails, no memory).
 Encoded append(columnar::ColumnBuilder& column, registry::TypeId type, Datum value, bool is_null);
 
-/// The register value of one Datum: phys_size() bytes, or the text itself. kDeclined as above; an infinite date or
+/// The register value of one Datum: phys_size() bytes, or the text itself. kNotHeld as above; an infinite date or
 /// timestamp is representable here. May throw.
 Encoded register_bytes(registry::TypeId type, int scale, Datum value, std::string* bytes);
 

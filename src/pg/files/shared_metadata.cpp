@@ -89,12 +89,12 @@ void keep(SharedColumns* shared, Oid relid, const std::vector<std::string>& piec
                              static_cast<uint32_t>(pieces.size()), 0};
     cache::NewColumn column{kColumn, {}, static_cast<int64_t>(sizeof header + bytes.size())};
     column.shape.rows = static_cast<uint32_t>(column.size);
-    const bool kept = shared->add({place_of(relid), static_cast<BlockNumber>(i)}, kVersion, {column}, *turn,
-                                  [&](size_t, uint8_t* to) {
-                                    std::memcpy(to, &header, sizeof header);
-                                    std::memcpy(to + sizeof header, bytes.data(), bytes.size());
-                                  });
-    if (!kept) return;
+    const bool cached = shared->add({place_of(relid), static_cast<BlockNumber>(i)}, kVersion, {column}, *turn,
+                                    [&](size_t, uint8_t* to) {
+                                      std::memcpy(to, &header, sizeof header);
+                                      std::memcpy(to + sizeof header, bytes.data(), bytes.size());
+                                    });
+    if (!cached) return;
   }
 }
 

@@ -274,8 +274,8 @@ std::optional<Result<format::arrow::LoadedColumn>> Source::load_column(int64_t c
   const Chunk& place = chunks_[chunk];
   const int field = columns_[column].fields[place.file];
   if (field < 0) return std::nullopt;
-  format::arrow::LoadedColumn kept;
-  if (store != nullptr && store->find(chunk, column, &kept)) return kept;
+  format::arrow::LoadedColumn cached;
+  if (store != nullptr && store->find(chunk, column, &cached)) return cached;
   auto loaded = files_[place.file]->column(place.batch, field, pool_);
   if (store != nullptr && loaded.is_ok()) store->offer(chunk, column, loaded.value());
   return loaded;

@@ -17,48 +17,48 @@ namespace strom::pg::gpu {
 
 using boundary::guard;
 using guc::DeviceChoice;
-using service::RemoteMachine;
+using service::RemoteDevice;
 
 namespace {
 
 /// After a connection that failed, queries that may go without wait so long before they try again.
 constexpr std::chrono::seconds kPatience{1};
 
-Result<std::shared_ptr<RemoteMachine>> connect(int32_t device) {
+Result<std::shared_ptr<RemoteDevice>> connect(int32_t device) {
   service::ClientOptions options = gpu_client_options();
   options.device = device;
-  STROM_ASSIGN(std::unique_ptr<RemoteMachine> machine, RemoteMachine::connect(options));
-  return std::shared_ptr<RemoteMachine>(std::move(machine));
+  STROM_ASSIGN(std::unique_ptr<RemoteDevice> connected, RemoteDevice::connect(options));
+  return std::shared_ptr<RemoteDevice>(std::move(connected));
 }
 
 /// Connections by number of the device, made when they are first wanted.
-GpuMachines connections;
+GpuDevices connections;
 
-std::shared_ptr<RemoteMachine> any_connection() {
-  for (const auto& machine : connections)
-    if (machine) return machine;
+std::shared_ptr<RemoteDevice> any_connection() {
+  for (const auto& device : connections)
+    if (device) return device;
   return nullptr;
 }
 
-void keep(std::shared_ptr<RemoteMachine> machine) {
-  const size_t number = machine->number();
+void keep(std::shared_ptr<RemoteDevice> device) {
+  const size_t number = device->number();
   if (connections.size() <= number) connections.resize(number + 1);
-  connections[number] = std::move(machine);
+  connections[number] = std::move(device);
 }
 
-/// For each path those of the machines that are near it.
-std::vector<std::vector<uint32_t>> near_machines(const GpuMachines& machines,
-                                                 const std::vector<service::DeviceRow>& devices,
-                                                 const std::vector<service::OptimalDevices>& optimal,
-                                                 const std::vector<std::string>& paths) {
+/// For each path those of the devices that are near it.
+std::vector<std::vector<uint32_t>> near_devices(const GpuDevices& chosen,
+                                                const std::vector<service::DeviceRow>& devices,
+                                                const std::vector<service::OptimalDevices>& optimal,
+                                                const std::vector<std::string>& paths) {
   std::map<std::string, std::vector<uint32_t>> known;  // many leaves lie in few places
   std::vector<std::vector<uint32_t>> near;
   for (const std::string& path : paths) {
     const auto [found, is_new] = known.try_emplace(path);
     if (is_new && !path.empty()) {
       const std::vector<uint32_t> numbers = service::nearest_devices(devices, optimal, path);
-      for (uint32_t place = 0; place < machines.size(); ++place)
-        if (std::count(numbers.begin(), numbers.end(), machines[place]->number()) > 0) found->second.push_back(place);
+      for (uint32_t place = 0; place < chosen.size(); ++place)
+        if (std::count(numbers.begin(), numbers.end(), chosen[place]->number()) > 0) found->second.push_back(place);
     }
     near.push_back(found->second);
   }
@@ -66,9 +66,9 @@ std::vector<std::vector<uint32_t>> near_machines(const GpuMachines& machines,
 }
 
 /// The best `most` of the service's devices.
-Result<GpuChoice> choose_machines(const std::vector<std::string>& paths, size_t most) {
-  GpuMachines chosen;
-  std::shared_ptr<RemoteMachine> any = any_connection();
+Result<GpuChoice> choose_devices(const std::vector<std::string>& paths, size_t most) {
+  GpuDevices chosen;
+  std::shared_ptr<RemoteDevice> any = any_connection();
   if (any == nullptr) {
     STROM_ASSIGN(any, connect(-1));
     keep(any);
@@ -88,12 +88,12 @@ Result<GpuChoice> choose_machines(const std::vector<std::string>& paths, size_t 
        service::order_devices(devices, optimal, std::vector<std::string>(places.begin(), places.end()))) {
     if (chosen.size() >= std::max<size_t>(1, most)) break;
     if (device.number >= connections.size() || !connections[device.number]) {
-      STROM_ASSIGN(std::shared_ptr<RemoteMachine> machine, connect(static_cast<int32_t>(device.number)));
-      keep(std::move(machine));
+      STROM_ASSIGN(std::shared_ptr<RemoteDevice> connected, connect(static_cast<int32_t>(device.number)));
+      keep(std::move(connected));
     }
     chosen.push_back(connections[device.number]);
   }
-  auto near = near_machines(chosen, devices, optimal, paths);
+  auto near = near_devices(chosen, devices, optimal, paths);
   return GpuChoice{std::move(chosen), std::move(near)};
 }
 
@@ -116,19 +116,19 @@ service::ClientOptions gpu_client_options() {
   return options;
 }
 
-GpuChoice gpu_machines(const std::vector<std::string>& paths, size_t most) {
+GpuChoice choose_gpus(const std::vector<std::string>& paths, size_t most) {
   static std::chrono::steady_clock::time_point failed{};
   const DeviceChoice choice = guc::pg_strom::device();
   if (choice != DeviceChoice::kAuto && choice != DeviceChoice::kGpu) return {};
-  const auto is_dead = [](const auto& machine) { return machine != nullptr && !machine->is_alive(); };
+  const auto is_dead = [](const auto& device) { return device != nullptr && !device->is_alive(); };
   if (std::any_of(connections.begin(), connections.end(), is_dead)) connections.clear();
   const auto now = std::chrono::steady_clock::now();
   if (choice == DeviceChoice::kAuto && any_connection() == nullptr &&
       (now - failed < kPatience || access(service_socket().c_str(), F_OK) != 0))
     return {};
-  Result<GpuChoice> chosen = choose_machines(paths, most);
+  Result<GpuChoice> chosen = choose_devices(paths, most);
   if (chosen.is_ok()) {
-    for (const auto& machine : chosen.value().machines) machine->set_keeps_columns(guc::pg_strom::enable_gpu_cache);
+    for (const auto& device : chosen.value().devices) device->set_caches_columns(guc::pg_strom::enable_gpu_cache);
     return std::move(chosen).value();
   }
   connections.clear();

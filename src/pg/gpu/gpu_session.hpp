@@ -7,20 +7,20 @@
 #include <string>
 #include <vector>
 
-#include "service/remote_machine.hpp"
+#include "service/remote_device.hpp"
 
 namespace strom::pg::gpu {
 
-using GpuMachines = std::vector<std::shared_ptr<service::RemoteMachine>>;
+using GpuDevices = std::vector<std::shared_ptr<service::RemoteDevice>>;
 
 struct GpuChoice {
-  GpuMachines machines;                     // best first
-  std::vector<std::vector<uint32_t>> near;  // for each path, see engine::exec::Options::near_machines
+  GpuDevices devices;                       // best first
+  std::vector<std::vector<uint32_t>> near;  // for each path, see engine::exec::Options::near_devices
 };
 
-/// The machines that a query over the files or folders `paths` (empty ones: over none) may run on by pg_strom.device,
+/// The devices that a query over the files or folders `paths` (empty ones: over none) may run on by pg_strom.device,
 /// at most `most`: none when the CPU is to run it. Throws (55000) when it has to be a GPU and there is no service.
-GpuChoice gpu_machines(const std::vector<std::string>& paths, size_t most);
+GpuChoice choose_gpus(const std::vector<std::string>& paths, size_t most);
 
 /// How this session introduces itself to the service.
 service::ClientOptions gpu_client_options();

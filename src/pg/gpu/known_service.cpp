@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kPatience{5};
 constexpr std::chrono::seconds kPause{10};  // after a question that was not answered
-constexpr int kMostQuestions = 8;           // for what is kept, each for service::kCacheRowsPerMessage labels
+constexpr int kMostQuestions = 8;           // for what is cached, each for service::kCacheRowsPerMessage labels
 
 template <class Answer, class Question>
 Result<Answer> ask(service::Client* client, const Question& question, Clock::time_point end) {
@@ -42,7 +42,7 @@ Result<ServiceContents> ask_contents() {
     STROM_ASSIGN(service::Cache cache, ask<service::Cache>(client.get(), question, end));
     if (cache.rows.empty()) break;
     question.after = cache.rows.back().label;
-    for (service::CacheRow& row : cache.rows) contents.kept.emplace(row.label, std::move(row));
+    for (service::CacheRow& row : cache.rows) contents.cached.emplace(row.label, std::move(row));
   }
   return contents;
 }

@@ -18,9 +18,9 @@ namespace strom::pg::gpu {
 const service::Calibration* known_service();
 
 struct ServiceContents {
-  uint64_t number = 0;                            // of the answer
-  std::vector<service::DeviceRow> devices;        // by number
-  std::map<std::string, service::CacheRow> kept;  // by label, of all devices
+  uint64_t number = 0;                              // of the answer
+  std::vector<service::DeviceRow> devices;          // by number
+  std::map<std::string, service::CacheRow> cached;  // by label, of all devices
 };
 
 /// What the service has said, which is asked when that is longer ago than `age`. Empty when it does not answer within

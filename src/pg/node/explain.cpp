@@ -384,7 +384,7 @@ class Explainer {
     const bool has_costs = !plan_.device_costs.empty();
     if (!has_costs && !on_gpu) return;
     std::string choice = on_gpu ? "GPU" : "CPU";
-    const auto [cpu, gpu, kept] = has_costs ? plan_.device_costs.front() : DeviceCostSpec();
+    const auto [cpu, gpu, cached] = has_costs ? plan_.device_costs.front() : DeviceCostSpec();
     const bool is_told = on_gpu && (!has_costs || gpu >= cpu);
     const bool shows_costs = es_->costs && !hide_ && has_costs;
     if (es_->format != EXPLAIN_FORMAT_TEXT) {
@@ -402,7 +402,7 @@ class Explainer {
       char figures[96];
       std::snprintf(figures, sizeof figures, " (cost on CPU: %.2f, on GPU: %.2f", cpu, gpu);
       choice += figures;
-      if (kept > 0) choice += ", kept there: " + explain::format_bytes(static_cast<int64_t>(kept));
+      if (cached > 0) choice += ", kept there: " + explain::format_bytes(static_cast<int64_t>(cached));
       choice += ")";
     }
     text("Device Choice", choice);
@@ -419,7 +419,7 @@ class Explainer {
       text("Device", std::string("CPU (") + engine::exec::isa_name(engine::exec::best_isa()) + ", " +
                          std::to_string(stats_.threads) + (stats_.threads == 1 ? " thread)" : " threads)"));
     if (stats_.device_rows > 0) device_bytes();
-    if (stats_.device_joins.built + stats_.device_joins.kept > 0) device_joins();
+    if (stats_.device_joins.built + stats_.device_joins.cached > 0) device_joins();
     if (stats_.device_file_bytes > 0) {
       if (es_->format == EXPLAIN_FORMAT_TEXT)
         text("GPU-Direct SQL", explain::format_bytes(stats_.device_file_bytes));
@@ -444,10 +444,10 @@ class Explainer {
   /// Those that have had rows.
   std::string gpus() const {
     std::string names;
-    for (size_t i = 0; i < std::min(run_.machines().size(), stats_.machine_rows.size()); ++i) {
-      const service::RemoteMachine& machine = *run_.machines()[i];
-      if (stats_.machine_rows[i] > 0)
-        names += (names.empty() ? "GPU" : ", GPU") + std::to_string(machine.number()) + " (" + machine.name() + ")";
+    for (size_t i = 0; i < std::min(run_.devices().size(), stats_.rows_by_device.size()); ++i) {
+      const service::RemoteDevice& device = *run_.devices()[i];
+      if (stats_.rows_by_device[i] > 0)
+        names += (names.empty() ? "GPU" : ", GPU") + std::to_string(device.number()) + " (" + device.name() + ")";
     }
     return names;
   }
@@ -455,14 +455,14 @@ class Explainer {
   // Of columns for the GPU: what was copied to it, and what was there already.
   void device_bytes() {
     const engine::op::DeviceBytes& bytes = stats_.device_bytes;
-    explain::explain_counts(es_, "GPU Columns", "GPU Columns", "B", {{"Kept", bytes.kept}, {"Copied", bytes.copied}});
+    explain::explain_counts(es_, "GPU Columns", "GPU Columns", "B", {{"Kept", bytes.cached}, {"Copied", bytes.copied}});
   }
 
   // Join tables that the GPU had from earlier queries, and those of this one.
   void device_joins() {
     const engine::op::DeviceJoins& joins = stats_.device_joins;
     explain::explain_counts(es_, "GPU Join Tables", "GPU Join Tables", nullptr,
-                            {{"Kept", joins.kept}, {"Built", joins.built}});
+                            {{"Kept", joins.cached}, {"Built", joins.built}});
   }
 
   void nodes(const std::string& label, const std::vector<engine::plan::NodeId>& ids) {

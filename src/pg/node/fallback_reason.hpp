@@ -1,4 +1,4 @@
-// Why a row is a fallback row, as far as its values tell. Used by Recheck and FallbackRows.
+// Why a row is a fallback row, as far as its values tell. Used by FallbackEvaluator and FallbackRows.
 #pragma once
 
 #include <array>

@@ -8,10 +8,10 @@
 namespace strom::pg::node {
 
 using engine::exec::Execution;
-using engine::op::DeclinedRow;
+using engine::op::FallbackRow;
 
-Recheck& FallbackRows::evaluator() {
-  if (evaluator_ == nullptr) evaluator_ = std::make_unique<Recheck>(state_, plan_);
+FallbackEvaluator& FallbackRows::evaluator() {
+  if (evaluator_ == nullptr) evaluator_ = std::make_unique<FallbackEvaluator>(state_, plan_);
   if (is_bound_) return *evaluator_;
   std::vector<source::RowSource*> sources;
   for (size_t i = 0; i < sources_.size(); ++i) sources.push_back(sources_.rows(i));
@@ -48,36 +48,36 @@ void FallbackRows::tell() {
   });
 }
 
-void FallbackRows::decide_all(const std::vector<DeclinedRow>& rows, Execution& execution) {
+void FallbackRows::decide_all(const std::vector<FallbackRow>& rows, Execution& execution) {
   note(rows.size());
-  for (const DeclinedRow& row : rows) evaluator().decide(row, execution);
+  for (const FallbackRow& row : rows) evaluator().decide(row, execution);
 }
 
-void FallbackRows::decide(const std::vector<DeclinedRow>& rows, Execution& execution) {
+void FallbackRows::decide(const std::vector<FallbackRow>& rows, Execution& execution) {
   source::RowSource* probing = sources_.rows(sources_.probing());
-  probing->begin_recheck();
+  probing->begin_fallback();
   decide_all(rows, execution);
-  probing->end_recheck();
+  probing->end_fallback();
 }
 
 void FallbackRows::take_from(Execution& execution) {
   source::RowSource* probing = sources_.rows(sources_.probing());
-  probing->begin_recheck();  // before the engine is asked
-  decide_all(execution.take_declined(), execution);
-  probing->end_recheck();
+  probing->begin_fallback();  // before the engine is asked
+  decide_all(execution.take_fallback_rows(), execution);
+  probing->end_fallback();
 }
 
-void FallbackRows::decide_build(uint32_t pipeline, const std::vector<DeclinedRow>& rows, Execution& execution) {
+void FallbackRows::decide_build(uint32_t pipeline, const std::vector<FallbackRow>& rows, Execution& execution) {
   note(rows.size());
   if (rows.empty() && !is_bound_) return;
   source::RowSource* building = sources_.rows(pipeline);
-  building->begin_recheck();
+  building->begin_fallback();
   for (uint32_t join = 0; join < plan_.program.joins.size(); ++join) {
     if (plan_.program.joins[join].build_pipeline != pipeline) continue;
     evaluator().begin_build(join);
-    for (const DeclinedRow& row : rows) evaluator().decide_build(row, join, execution);
+    for (const FallbackRow& row : rows) evaluator().decide_build(row, join, execution);
   }
-  building->end_recheck();
+  building->end_fallback();
 }
 
 void FallbackRows::fill(TupleTableSlot* slot) const {

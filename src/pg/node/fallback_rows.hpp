@@ -9,7 +9,7 @@
 #include "engine/exec/execution.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/node/plan_spec.hpp"
-#include "pg/node/recheck.hpp"
+#include "pg/node/fallback_evaluator.hpp"
 #include "pg/node/source_set.hpp"
 
 namespace strom::pg::node {
@@ -20,11 +20,11 @@ class FallbackRows {
       : state_(state), plan_(plan), sources_(sources) {}
 
   /// Decides rows of the pipeline that probes, which `execution` has left to PostgreSQL.
-  void decide(const std::vector<engine::op::DeclinedRow>& rows, engine::exec::Execution& execution);
+  void decide(const std::vector<engine::op::FallbackRow>& rows, engine::exec::Execution& execution);
   /// The same of those that it has left since it was asked last.
   void take_from(engine::exec::Execution& execution);
   /// Decides rows of a pipeline that builds a join table, and adds them to it.
-  void decide_build(uint32_t pipeline, const std::vector<engine::op::DeclinedRow>& rows,
+  void decide_build(uint32_t pipeline, const std::vector<engine::op::FallbackRow>& rows,
                     engine::exec::Execution& execution);
 
   /// The oldest resulting row becomes the current one; false when there is none.
@@ -43,15 +43,15 @@ class FallbackRows {
 
  private:
   void note(size_t count);
-  Recheck& evaluator();
-  void decide_all(const std::vector<engine::op::DeclinedRow>& rows, engine::exec::Execution& execution);
+  FallbackEvaluator& evaluator();
+  void decide_all(const std::vector<engine::op::FallbackRow>& rows, engine::exec::Execution& execution);
 
   CustomScanState* state_;
   const PlanSpec& plan_;
   SourceSet& sources_;
-  std::unique_ptr<Recheck> evaluator_;  // nullptr: no row has needed it
-  bool is_bound_ = false;               // evaluator_ has this run's sources
-  bool is_told_ = false;                // at the end, by a NOTICE
+  std::unique_ptr<FallbackEvaluator> evaluator_;  // nullptr: no row has needed it
+  bool is_bound_ = false;                         // evaluator_ has this run's sources
+  bool is_told_ = false;                          // at the end, by a NOTICE
   FallbackReasons reasons_;
   int64_t count_ = 0;
 };

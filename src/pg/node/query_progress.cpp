@@ -42,7 +42,7 @@ NodeWork QueryRun::work() const {
   work.rows_read = past_stats_.rows;
   work.chunks_read = past_stats_.chunks_loaded;
   work.chunks_skipped = past_stats_.chunks_skipped + sources_.skipped_batches();
-  work.rows_rechecked = fallback_.count();
+  work.fallback_rows = fallback_.count();
   work.device_rows = past_stats_.device_rows;
   work.peak_memory = past_stats_.peak_memory;
   return work;

@@ -15,7 +15,7 @@ namespace strom::pg::node {
 using boundary::value_or_throw;
 using engine::exec::Execution;
 using engine::exec::Stats;
-using engine::op::DeclinedRow;
+using engine::op::FallbackRow;
 
 namespace {
 
@@ -45,7 +45,7 @@ QueryRun::QueryRun(CustomScanState* state, bool keep_results)
       stores_result_(result_is_stored()),
       sources_(state, plan_),
       parameters_(state, plan_),
-      machine_choice_(plan_, sources_),
+      device_selection_(plan_, sources_),
       fallback_(state, plan_, sources_),
       writer_(plan_, sources_),
       sort_(state, plan_, writer_),
@@ -59,7 +59,7 @@ engine::exec::Options QueryRun::options() {
   options.join_memory_budget = options.memory_budget;
   if (!stores_result_) options.inflater = source::inflater();
   options.single_byte_encoding = pg_database_encoding_max_length() == 1;
-  machine_choice_.set(&options);
+  device_selection_.set(&options);
   options.device_keeps_joins = !was_restarted_;  // other values for each row of an outer query are not worth it
   return options;
 }
@@ -74,11 +74,11 @@ void QueryRun::start() {
   std::vector<engine::plan::Constant> params = parameters_.evaluate(sources_.subplans());
   slots_.emplace(wanted_threads() - 1);
   execution_ = value_or_throw(Execution::create(plan_.program, sources, std::move(params), options()));
-  execution_->on_declined_build([this](uint32_t pipeline, const std::vector<DeclinedRow>& rows) {
+  execution_->on_fallback_build([this](uint32_t pipeline, const std::vector<FallbackRow>& rows) {
     fallback_.decide_build(pipeline, rows, *execution_);
   });
   execution_->on_collect(collecting(), [this](uint32_t pipeline) { collect(pipeline); });
-  execution_->on_pass_end([this](const std::vector<DeclinedRow>& rows) { fallback_.decide(rows, *execution_); });
+  execution_->on_pass_end([this](const std::vector<FallbackRow>& rows) { fallback_.decide(rows, *execution_); });
   run_state_ = State::kRunning;
   if (keep_results_) results_.start_caching();
 }

@@ -11,7 +11,7 @@
 #include "pg/boundary/postgres.hpp"
 #include "pg/node/fallback_rows.hpp"
 #include "pg/node/grouping_cursor.hpp"
-#include "pg/node/machine_choice.hpp"
+#include "pg/node/device_selection.hpp"
 #include "pg/node/output_writer.hpp"
 #include "pg/node/parameters.hpp"
 #include "pg/node/plan_spec.hpp"
@@ -82,8 +82,8 @@ class QueryRun {
   /// Of all executions, the last of which has ended.
   NodeWork work() const;
   bool was_started() const { return !past_stats_.milliseconds.empty(); }
-  /// GPUs that the last execution could use, in the order of engine::exec::Stats::machine_rows.
-  const gpu::GpuMachines& machines() const { return machine_choice_.machines(); }
+  /// GPUs that the last execution could use, in the order of engine::exec::Stats::rows_by_device.
+  const gpu::GpuDevices& devices() const { return device_selection_.devices(); }
   /// How the rows came in order; nullptr when they did not, or not yet.
   const char* sorted_by() const { return sort_.sorted_by(); }
 
@@ -121,7 +121,7 @@ class QueryRun {
   const bool stores_result_;  // see stored_result.hpp
   SourceSet sources_;
   Parameters parameters_;
-  MachineChoice machine_choice_;
+  DeviceSelection device_selection_;
   std::optional<ThreadSlots> slots_;
   std::unique_ptr<engine::exec::Execution> execution_;
   FallbackRows fallback_;

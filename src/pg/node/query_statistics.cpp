@@ -122,7 +122,7 @@ void add_query_work(const EState* estate, const NodeWork& work) {
   entry->work.rows_read += work.rows_read;
   entry->work.chunks_read += work.chunks_read;
   entry->work.chunks_skipped += work.chunks_skipped;
-  entry->work.rows_rechecked += work.rows_rechecked;
+  entry->work.fallback_rows += work.fallback_rows;
   entry->work.device_rows += work.device_rows;
   entry->work.peak_memory = std::max(entry->work.peak_memory, work.peak_memory);
   LWLockRelease(shared->lock);

@@ -14,7 +14,7 @@ void request_query_statistics();
 /// Of one execution of a node, or of many.
 struct NodeWork {
   double milliseconds = 0;
-  int64_t rows_read = 0, chunks_read = 0, chunks_skipped = 0, rows_rechecked = 0, device_rows = 0, peak_memory = 0;
+  int64_t rows_read = 0, chunks_read = 0, chunks_skipped = 0, fallback_rows = 0, device_rows = 0, peak_memory = 0;
 };
 
 /// Adds `work` to what is known of the query that `estate` runs. Nothing without the memory.

@@ -23,10 +23,10 @@ void add_statistics(Stats* sum, const Stats& more) {
   sum->chunks_skipped += more.chunks_skipped;
   sum->rows += more.rows;
   sum->bytes += more.bytes;
-  sum->declined += more.declined;
+  sum->fallback_rows += more.fallback_rows;
   sum->device_rows += more.device_rows;
-  if (more.machine_rows.size() > sum->machine_rows.size()) sum->machine_rows.resize(more.machine_rows.size());
-  for (size_t i = 0; i < more.machine_rows.size(); ++i) sum->machine_rows[i] += more.machine_rows[i];
+  if (more.rows_by_device.size() > sum->rows_by_device.size()) sum->rows_by_device.resize(more.rows_by_device.size());
+  for (size_t i = 0; i < more.rows_by_device.size(); ++i) sum->rows_by_device[i] += more.rows_by_device[i];
   sum->device_bytes += more.device_bytes;
   sum->device_joins += more.device_joins;
   sum->device_file_bytes += more.device_file_bytes;

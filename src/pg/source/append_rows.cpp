@@ -69,12 +69,12 @@ std::string AppendRows::describe(int64_t index) const {
   return part.leaf->rows->describe(part.leaf->slices.empty() ? own : part.leaf->slices[static_cast<size_t>(own)].chunk);
 }
 
-uint64_t AppendRows::place(int64_t index) const {
+uint64_t AppendRows::cache_key(int64_t index) const {
   const Part part = part_of(index);
   const int64_t own = index - part.first;
-  if (part.leaf->slices.empty()) return part.leaf->rows->place(own);
+  if (part.leaf->slices.empty()) return part.leaf->rows->cache_key(own);
   const Slice& slice = part.leaf->slices[static_cast<size_t>(own)];
-  return engine::block::combine(part.leaf->rows->place(slice.chunk), static_cast<uint64_t>(slice.begin));
+  return engine::block::combine(part.leaf->rows->cache_key(slice.chunk), static_cast<uint64_t>(slice.begin));
 }
 
 std::vector<engine::op::ChunkSource::Stripe> AppendRows::stripes(int64_t index) const {
@@ -86,7 +86,9 @@ std::vector<engine::op::ChunkSource::Stripe> AppendRows::stripes(int64_t index) 
   return stripes;
 }
 
-uint32_t AppendRows::part(int64_t index) const { return static_cast<uint32_t>(part_of(index).leaf - leaves_.data()); }
+uint32_t AppendRows::storage_index(int64_t index) const {
+  return static_cast<uint32_t>(part_of(index).leaf - leaves_.data());
+}
 
 bool AppendRows::stable_text() const {
   return !fed_ &&
@@ -149,7 +151,7 @@ void AppendRows::close() {
     part.leaf->slices.clear();
     part.leaf->fed_slices = 0;
     part.leaf->unreleased = 0;
-    part.leaf->declined = false;
+    part.leaf->has_fallback = false;
   }
   parts_.clear();
   ended_.clear();
@@ -221,37 +223,37 @@ void AppendRows::let_devices_read(bool allowed) {
 // pinned until the end otherwise.
 void AppendRows::reclaim_ended() {
   std::erase_if(ended_, [this](Leaf* leaf) {
-    bool all_released, declined;
+    bool all_released, has_fallback;
     {
       std::lock_guard lock(mutex_);
       all_released = leaf->unreleased == 0;
-      declined = leaf->declined;
+      has_fallback = leaf->has_fallback;
     }
     leaf->rows->feeder()->feed();
-    return all_released && !declined;
+    return all_released && !has_fallback;
   });
 }
 
-void AppendRows::release(int64_t chunk, bool declined) {
+void AppendRows::release(int64_t chunk, bool has_fallback) {
   const Part part = part_of(chunk);
   engine::op::ChunkFeeder* feeder = part.leaf->rows->feeder();
   if (feeder == nullptr) return;
-  feeder->release(chunk - part.first, declined);
+  feeder->release(chunk - part.first, has_fallback);
   std::lock_guard lock(mutex_);
   --part.leaf->unreleased;
-  part.leaf->declined = part.leaf->declined || declined;
+  part.leaf->has_fallback = part.leaf->has_fallback || has_fallback;
 }
 
-// ---- Declined rows ----
+// ---- Fallback rows ----
 
-void AppendRows::begin_recheck() {
-  if (current_ != nullptr) current_->rows->begin_recheck();
-  for (Leaf* leaf : ended_) leaf->rows->begin_recheck();
+void AppendRows::begin_fallback() {
+  if (current_ != nullptr) current_->rows->begin_fallback();
+  for (Leaf* leaf : ended_) leaf->rows->begin_fallback();
 }
 
-void AppendRows::end_recheck() {
-  if (current_ != nullptr) current_->rows->end_recheck();
-  for (Leaf* leaf : ended_) leaf->rows->end_recheck();
+void AppendRows::end_fallback() {
+  if (current_ != nullptr) current_->rows->end_fallback();
+  for (Leaf* leaf : ended_) leaf->rows->end_fallback();
 }
 
 void AppendRows::read(int64_t chunk, int64_t row, MemoryContext memory, Datum* values, bool* nulls) {

@@ -35,10 +35,10 @@ class AppendRows : public RowSource {
   bool stable_text() const override;
   bool converts_late() const override { return fed_; }
   std::string describe(int64_t index) const override;
-  uint64_t place(int64_t index) const override;
+  uint64_t cache_key(int64_t index) const override;
   std::vector<Stripe> stripes(int64_t index) const override;
   /// The leaf.
-  uint32_t part(int64_t index) const override;
+  uint32_t storage_index(int64_t index) const override;
   bool has_bounds(uint32_t column) const override;
   bool may_hold(int64_t index, uint32_t column, const engine::op::KeyRange& keys) const override;
   columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const override;
@@ -52,9 +52,9 @@ class AppendRows : public RowSource {
   void begin_run() override;
   void close() override;
 
-  void begin_recheck() override;
+  void begin_fallback() override;
   void read(int64_t chunk, int64_t row, MemoryContext memory, Datum* values, bool* nulls) override;
-  void end_recheck() override;
+  void end_fallback() override;
 
  private:
   /// Of a leaf without a feeder, when chunks are fed: what is fed as one.
@@ -66,8 +66,8 @@ class AppendRows : public RowSource {
     std::vector<Slice> slices;
     size_t fed_slices = 0;
     // Guarded by mutex_.
-    int64_t unreleased = 0;  // chunks that were fed
-    bool declined = false;   // PostgreSQL asks for rows of some of them
+    int64_t unreleased = 0;     // chunks that were fed
+    bool has_fallback = false;  // PostgreSQL asks for rows of some of them
   };
   /// Chunks from `first` on, up to the next part's, are `leaf`'s.
   struct Part {
@@ -78,7 +78,7 @@ class AppendRows : public RowSource {
   friend class RowFeeder<AppendRows>;
   bool feed();
   int64_t limit(int threads);
-  void release(int64_t chunk, bool declined);
+  void release(int64_t chunk, bool has_fallback);
   bool is_waiting() const;
   void let_devices_read(bool allowed);
 
@@ -99,7 +99,7 @@ class AppendRows : public RowSource {
   // While chunks are fed.
   size_t next_leaf_ = 0;
   Leaf* current_ = nullptr;
-  std::vector<Leaf*> ended_;  // those that still hold pages or positions of declined rows
+  std::vector<Leaf*> ended_;  // those that still hold pages or positions of fallback rows
 };
 
 }  // namespace strom::pg::source

@@ -19,7 +19,7 @@ class CollectedRows : public DecodedRows {
  public:
   /// `is_set`: the rows are only asked whether they have a value. Those with a numeric that the engine cannot hold
   /// (NaN, too many digits) are left out, since no value that it can hold is equal to it. Of other rows such values are
-  /// kept beside the columns, and the engine declines the rows where it needs one.
+  /// kept beside the columns, and rows where it needs one are fallback rows.
   CollectedRows(std::vector<engine::plan::ValueType> types, bool is_set);
 
   /// Adds a row, one value for each column. Throws PostgresError.

@@ -16,7 +16,7 @@ class RowFeeder final : public engine::op::ChunkFeeder {
   void let_devices_read(bool allowed) override { rows_.let_devices_read(allowed); }
   int64_t limit(int threads) override { return rows_.limit(threads); }
   void rewind() override { rows_.close(); }
-  void release(int64_t chunk, bool declined) override { rows_.release(chunk, declined); }
+  void release(int64_t chunk, bool has_fallback) override { rows_.release(chunk, has_fallback); }
 
  private:
   Rows& rows_;

@@ -1,5 +1,5 @@
 // Sources that feed the engine's pipelines in this process: chunks for the engine's threads, and single values as
-// Datums for rows that PostgreSQL re-checks. Implemented here and by the kinds of table, used by src/pg/node.
+// Datums for fallback rows. Implemented here and by the kinds of table, used by src/pg/node.
 #pragma once
 
 #include <span>
@@ -19,11 +19,11 @@ namespace strom::pg::source {
 
 class RowSource : public engine::op::ChunkSource {
  public:
-  /// Values of all columns, in order, of a row that the engine declined, with storage from `memory`. Between
-  /// begin_recheck() and end_recheck(), which enclose asking the engine for such rows. Main thread; may throw.
+  /// Values of all columns, in order, of a fallback row, with storage from `memory`. Between
+  /// begin_fallback() and end_fallback(), which enclose asking the engine for such rows. Main thread; may throw.
   virtual void read(int64_t chunk, int64_t row, MemoryContext memory, Datum* values, bool* nulls) = 0;
-  virtual void begin_recheck() {}
-  virtual void end_recheck() {}
+  virtual void begin_fallback() {}
+  virtual void end_fallback() {}
 
   /// Rows of chunk `index` of a source without a feeder.
   virtual int64_t chunk_rows(int64_t index) const = 0;

@@ -112,7 +112,7 @@ void put_queries(ReturnSetInfo* result) {
     row.add(Int64GetDatum(entry.work.rows_read));
     row.add(Int64GetDatum(entry.work.chunks_read));
     row.add(Int64GetDatum(entry.work.chunks_skipped));
-    row.add(Int64GetDatum(entry.work.rows_rechecked));
+    row.add(Int64GetDatum(entry.work.fallback_rows));
     row.add(Int64GetDatum(entry.work.device_rows));
     row.add(Int64GetDatum(entry.work.peak_memory));
     row.add(TimestampTzGetDatum(entry.last));

@@ -20,7 +20,7 @@
 #include "pg/guc/guc.hpp"
 #include "pg/gpu/gpu_session.hpp"
 #include "pg/sqlfn/findings_output.hpp"
-#include "service/remote_machine.hpp"
+#include "service/remote_device.hpp"
 
 namespace boundary = strom::pg::boundary;
 namespace guc = strom::pg::guc;
@@ -70,13 +70,13 @@ std::string try_io_uring() {
 }
 
 void ask_service(int descriptor, StorageFacts* facts) {
-  using strom::service::RemoteMachine;
-  const auto machine = RemoteMachine::connect(strom::pg::gpu::gpu_client_options());
-  if (!machine.is_ok()) {
-    facts->no_service = machine.status().message();
+  using strom::service::RemoteDevice;
+  const auto connected = RemoteDevice::connect(strom::pg::gpu::gpu_client_options());
+  if (!connected.is_ok()) {
+    facts->no_service = connected.status().message();
     return;
   }
-  const auto answer = machine.value()->ask_about_file(descriptor, facts->file, [] {
+  const auto answer = connected.value()->ask_about_file(descriptor, facts->file, [] {
     boundary::check_for_interrupts();
     return true;
   });

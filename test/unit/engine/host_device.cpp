@@ -7,7 +7,7 @@
 
 #include "engine/device/cached_columns.hpp"
 #include "engine/inst/pages_cpu.hpp"
-#include "machines.hpp"
+#include "targets.hpp"
 
 namespace strom::engine::test {
 namespace {

@@ -409,12 +409,12 @@ void append_rows(const op::ResultBatch& batch, Rows* rows) {
   }
 }
 
-Outcome run(const plan::Program& program, const std::vector<const op::ChunkSource*>& sources, const Machine& machine,
+Outcome run(const plan::Program& program, const std::vector<const op::ChunkSource*>& sources, const Target& target,
             exec::Options options) {
   Outcome outcome;
   const Status valid = plan::verify(program);
   EXPECT_TRUE(valid.is_ok()) << valid.message();
-  machine.use_by(&options);
+  target.use_by(&options);
   auto execution = exec::Execution::create(program, sources, {}, options);
   EXPECT_TRUE(execution.is_ok()) << execution.status().message();
   if (!valid.is_ok() || !execution.is_ok()) return outcome;
@@ -437,10 +437,10 @@ Outcome run(const plan::Program& program, const std::vector<const op::ChunkSourc
         line += (line.empty() ? "" : "|") + print_aggregate(program, last.aggregates[a], batch.aggregates[a], row);
     }
   }
-  for (const op::DeclinedRow& row : e.take_declined()) outcome.declined.emplace_back(row.chunk, row.row);
+  for (const op::FallbackRow& row : e.take_fallback_rows()) outcome.fallback.emplace_back(row.chunk, row.row);
   outcome.stats = e.stats();
   std::sort(outcome.rows.begin(), outcome.rows.end());
-  std::sort(outcome.declined.begin(), outcome.declined.end());
+  std::sort(outcome.fallback.begin(), outcome.fallback.end());
   return outcome;
 }
 

@@ -1,5 +1,5 @@
 // Small tables and programs for engine tests: columns of random values in several chunks, and running a program on a
-// machine with the rows read back as text.
+// target with the rows read back as text.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include "columnar/builder.hpp"
 #include "engine/exec/execution.hpp"
 #include "engine/plan/builder.hpp"
-#include "machines.hpp"
+#include "targets.hpp"
 
 namespace strom::engine::test {
 
@@ -66,13 +66,13 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
 
 struct Outcome {
   Rows rows;                                          // sorted
-  std::vector<std::pair<int64_t, int64_t>> declined;  // (chunk, row), sorted
+  std::vector<std::pair<int64_t, int64_t>> fallback;  // (chunk, row), sorted
   exec::Stats stats{};
 };
 
-/// Runs the program on the machine. Aggregates come as count and value, groups of one grouping
+/// Runs the program on the target. Aggregates come as count and value, groups of one grouping
 /// set behind its number. Fails the test on an error.
-Outcome run(const plan::Program& program, const std::vector<const op::ChunkSource*>& sources, const Machine& machine,
+Outcome run(const plan::Program& program, const std::vector<const op::ChunkSource*>& sources, const Target& target,
             exec::Options options = {});
 
 /// The rows of a projection's batch.

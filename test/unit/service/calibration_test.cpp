@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "service/calibrate.hpp"
-#include "service/local_machine.hpp"
+#include "service/local_device.hpp"
 #include "test_server.hpp"
 
 namespace strom::service::test {
@@ -77,14 +77,14 @@ class Measured : public testing::Test {
     auto module = device::Module::open(STROM_HOST_MODULE_PATH);
     ASSERT_TRUE(module.is_ok()) << module.status().message();
     device_ = device::Device::open(module.value(), 0).value();
-    machine_.emplace(device_.get());
+    engine_device_.emplace(device_.get());
   }
-  std::vector<Calibrated> devices() { return {{device_.get(), &*machine_}}; }
+  std::vector<Calibrated> devices() { return {{device_.get(), &*engine_device_}}; }
 
   const Folder folder_;
   const std::string path_ = folder_.path("rates");
   std::unique_ptr<device::Device> device_;
-  std::optional<LocalMachine> machine_;
+  std::optional<LocalDevice> engine_device_;
 };
 
 TEST_F(Measured, once) {
@@ -124,21 +124,21 @@ TEST_F(Measured, also_where_nothing_can_be_kept) {
 TEST_F(Measured, in_time) {
   class Slow final : public engine::device::Device {
    public:
-    explicit Slow(Device* machine) : machine_(machine) {}
+    explicit Slow(Device* engine_device) : engine_device_(engine_device) {}
     std::string name() const override { return "slow"; }
-    int states_per_worker() const override { return machine_->states_per_worker(); }
+    int states_per_worker() const override { return engine_device_->states_per_worker(); }
     Result<std::unique_ptr<engine::device::DeviceRegion>> allocate(size_t bytes, bool mirrored,
                                                                    const KeepGoing& keep_going) override {
-      return machine_->allocate(bytes, mirrored, keep_going);
+      return engine_device_->allocate(bytes, mirrored, keep_going);
     }
     Status run(const engine::device::DeviceWork& work, const KeepGoing& keep_going) override {
       if (work.count > 0) usleep(150000);
-      return machine_->run(work, keep_going);
+      return engine_device_->run(work, keep_going);
     }
 
    private:
-    Device* const machine_;
-  } slow(&*machine_);
+    Device* const engine_device_;
+  } slow(&*engine_device_);
   const auto begin = std::chrono::steady_clock::now();
   const auto rates = calibrate(*device_, &slow, std::chrono::milliseconds(50));
   ASSERT_TRUE(rates.is_ok()) << rates.status().message();

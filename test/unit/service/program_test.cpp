@@ -12,7 +12,7 @@
 
 #include "../device/test_module.hpp"
 #include "service/device_runner.hpp"
-#include "service/remote_machine.hpp"
+#include "service/remote_device.hpp"
 #include "test_server.hpp"
 
 namespace strom::service::test {
@@ -134,9 +134,9 @@ TEST_F(DeviceService, memory_of_a_session) {
   };
   ClientOptions options;
   options.socket_path = socket_;
-  auto machine = RemoteMachine::connect(options);
-  ASSERT_TRUE(machine.is_ok()) << machine.status().message();
-  RemoteMachine& remote = *machine.value();
+  auto connected = RemoteDevice::connect(options);
+  ASSERT_TRUE(connected.is_ok()) << connected.status().message();
+  RemoteDevice& remote = *connected.value();
   auto first = remote.allocate(1 << 20, true, keep_going), second = remote.allocate(4096, false, keep_going);
   ASSERT_TRUE(first.is_ok() && second.is_ok());
   EXPECT_EQ(second.value()->host(), nullptr);
@@ -170,7 +170,7 @@ TEST_F(DeviceService, memory_of_a_session) {
   first.value().reset();
   EXPECT_TRUE(becomes(0));
   {
-    auto dies = RemoteMachine::connect(options);
+    auto dies = RemoteDevice::connect(options);
     auto lost = dies.value()->allocate(8192, true, keep_going);
     EXPECT_TRUE(becomes(8192));
     kill(process_, SIGSTOP);
@@ -190,9 +190,9 @@ TEST_F(DeviceService, files_of_a_session) {
   connect_soon(socket_);
   ClientOptions options;
   options.socket_path = socket_;
-  auto machine = RemoteMachine::connect(options);
-  ASSERT_TRUE(machine.is_ok()) << machine.status().message();
-  RemoteMachine& remote = *machine.value();
+  auto connected = RemoteDevice::connect(options);
+  ASSERT_TRUE(connected.is_ok()) << connected.status().message();
+  RemoteDevice& remote = *connected.value();
   std::string bytes;
   for (int i = 0; i < 300000; ++i) bytes += std::to_string(i);
   const Descriptor file = memory_file(bytes), other = memory_file("short");
@@ -244,9 +244,9 @@ TEST_F(DeviceService, join_tables_that_stay) {
   ClientOptions options;
   options.socket_path = socket_;
   const auto watcher = connect_soon(socket_);
-  const auto first = RemoteMachine::connect(options), second = RemoteMachine::connect(options);
+  const auto first = RemoteDevice::connect(options), second = RemoteDevice::connect(options);
   ASSERT_TRUE(first.is_ok() && second.is_ok());
-  RemoteMachine &one = *first.value(), &two = *second.value();
+  RemoteDevice &one = *first.value(), &two = *second.value();
   const std::string name(8000, 'n');
   constexpr size_t kBytes = 100'000;
   EXPECT_TRUE(one.cache()->find_mirrored(name, keep_going).value().is_wanted);
@@ -315,9 +315,9 @@ TEST_F(DeviceService, columns_that_stay) {
   };
   ClientOptions options;
   options.socket_path = socket_;
-  const auto first = RemoteMachine::connect(options), second = RemoteMachine::connect(options);
+  const auto first = RemoteDevice::connect(options), second = RemoteDevice::connect(options);
   ASSERT_TRUE(first.is_ok() && second.is_ok());
-  RemoteMachine &one = *first.value(), &two = *second.value();
+  RemoteDevice &one = *first.value(), &two = *second.value();
   const std::string name = std::string("name\0of", 7) + std::string(200, 'n');
   auto found = one.cache()->find({name, "other"}, keep_going);
   ASSERT_TRUE(found.is_ok() && found.value().size() == 2);
@@ -342,20 +342,20 @@ TEST_F(DeviceService, columns_that_stay) {
   fill.fills[0].from = {mirror.value().get(), 0, 10};
   EXPECT_EQ(one.run(fill, keep_going).code(), ErrorCode::kProtocolViolation);  // and nobody writes to it now
 
-  auto kept = std::move(two.cache()->find({name}, keep_going).value()[0]);
-  ASSERT_NE(kept.region, nullptr);
-  EXPECT_EQ(kept.shape, "shape");
-  EXPECT_EQ(kept.region->size(), 1000u);
-  EXPECT_EQ(kept.region->device(), rooms.value()[0]->device());
+  auto cached = std::move(two.cache()->find({name}, keep_going).value()[0]);
+  ASSERT_NE(cached.region, nullptr);
+  EXPECT_EQ(cached.shape, "shape");
+  EXPECT_EQ(cached.region->size(), 1000u);
+  EXPECT_EQ(cached.region->device(), rooms.value()[0]->device());
   engine::device::DeviceWork read;
-  read.cached.push_back(kept.region.get());
+  read.cached.push_back(cached.region.get());
   EXPECT_TRUE(two.run(read, keep_going).is_ok());
-  EXPECT_EQ(RemoteMachine::connect(options).value()->run(read, keep_going).code(), ErrorCode::kProtocolViolation);
+  EXPECT_EQ(RemoteDevice::connect(options).value()->run(read, keep_going).code(), ErrorCode::kProtocolViolation);
   rooms.value().clear();
   EXPECT_EQ(cache().pinned, 1000u);
   ASSERT_EQ(cache().rows.size(), 1u);
   EXPECT_EQ(cache().rows[0].label, "f/path");
-  kept.region.reset();
+  cached.region.reset();
   EXPECT_TRUE(unpinned());
   EXPECT_EQ(two.run(read, keep_going).code(), ErrorCode::kProtocolViolation);
 
@@ -372,7 +372,7 @@ TEST_F(DeviceService, columns_that_stay) {
   EXPECT_TRUE(unpinned());
   EXPECT_EQ(cache().bytes, 1000u);
   {
-    auto dies = RemoteMachine::connect(options);
+    auto dies = RemoteDevice::connect(options);
     auto held = dies.value()->cache()->find({name}, keep_going);
     EXPECT_EQ(cache().pinned, 1000u);
   }

@@ -18,8 +18,8 @@
 #include "../device/test_module.hpp"
 #include "service/device_runner.hpp"
 #include "service/memory_lender.hpp"
-#include "service/local_machine.hpp"
-#include "service/remote_machine.hpp"
+#include "service/local_device.hpp"
+#include "service/remote_device.hpp"
 #include "test_server.hpp"
 
 namespace strom::service::test {
@@ -134,8 +134,8 @@ class StorageWays : public testing::TestWithParam<Way> {
     options.choice = GetParam().choice;
     if (!GetParam().is_real) options.cufile_library = STROM_FAKE_CUFILE_PATH;
     if (GetParam().past_cache) options.cached_file = 0;
-    machine_ = std::make_unique<LocalMachine>(device_.get(), std::chrono::milliseconds(), options);
-    region_ = machine_->allocate(kRegion, true, keep_going).value();
+    local_ = std::make_unique<LocalDevice>(device_.get(), std::chrono::milliseconds(), options);
+    region_ = local_->allocate(kRegion, true, keep_going).value();
     static const std::string random = [] {
       std::mt19937 next(7);
       std::string bytes((9 << 20) + 12345, '\0');
@@ -154,7 +154,7 @@ class StorageWays : public testing::TestWithParam<Way> {
   }
   std::shared_ptr<const engine::device::DeviceFile> open(const std::string& path) {
     const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    auto file = machine_->open_file(descriptor.get(), path, keep_going);
+    auto file = local_->open_file(descriptor.get(), path, keep_going);
     EXPECT_TRUE(file.is_ok()) << file.status().message();
     return file.is_ok() ? std::move(file).value() : nullptr;
   }
@@ -162,10 +162,10 @@ class StorageWays : public testing::TestWithParam<Way> {
   Status read(const std::vector<std::array<size_t, 3>>& parts) {  // file offset, place, bytes
     DeviceWork work;
     for (const auto& [from, to, bytes] : parts) work.files.push_back({file_, from, region_.get(), to, bytes});
-    STROM_TRY(machine_->run(work, keep_going));
+    STROM_TRY(local_->run(work, keep_going));
     DeviceWork back;
     back.out.push_back({region_.get(), 0, kRegion});
-    return machine_->run(back, keep_going);
+    return local_->run(back, keep_going);
   }
   void expect(size_t from, size_t to, size_t bytes) const {
     EXPECT_EQ(std::memcmp(region_->host() + to, bytes_.data() + from, bytes), 0) << from << " " << to << " " << bytes;
@@ -173,7 +173,7 @@ class StorageWays : public testing::TestWithParam<Way> {
 
   Folder folder_;
   std::unique_ptr<device::Device> device_;
-  std::unique_ptr<LocalMachine> machine_;
+  std::unique_ptr<LocalDevice> local_;
   std::unique_ptr<engine::device::DeviceRegion> region_;
   std::shared_ptr<const engine::device::DeviceFile> file_;
   std::string bytes_, path_;
@@ -242,7 +242,7 @@ TEST_P(StorageWays, cancelled) {
   DeviceWork work;
   for (size_t i = 0; i < 20; ++i) work.files.push_back({file_, 0, region_.get(), 0, 9 << 20});
   int looks = 0;
-  const Status status = machine_->run(work, [&looks] { return ++looks < 3; });
+  const Status status = local_->run(work, [&looks] { return ++looks < 3; });
   EXPECT_EQ(status.code(), ErrorCode::kCancelled);
   ASSERT_TRUE(read({{0, 0, 9 << 20}}).is_ok());
   expect(0, 0, 9 << 20);
@@ -250,7 +250,7 @@ TEST_P(StorageWays, cancelled) {
 
 TEST_P(StorageWays, what_cannot_be_read) {
   const auto code_of = [this](int descriptor) {
-    return machine_->open_file(descriptor, "x", keep_going).status().code();
+    return local_->open_file(descriptor, "x", keep_going).status().code();
   };
   const Descriptor folder(::open(folder_.path("").c_str(), O_RDONLY)), writes(::open(path_.c_str(), O_WRONLY)),
       path(::open(path_.c_str(), O_PATH));
@@ -266,13 +266,13 @@ TEST_P(StorageWays, many_threads) {
   std::atomic<int> right = 0;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
-      const auto region = machine_->allocate(10 << 20, true, keep_going).value();
+      const auto region = local_->allocate(10 << 20, true, keep_going).value();
       for (int round = 0; round < 4; ++round) {
         DeviceWork work;
         work.files.push_back({file_, 4096, region.get(), 0, 8 << 20});
         work.out.push_back({region.get(), 0, 8 << 20});
         right +=
-            machine_->run(work, keep_going).is_ok() && std::memcmp(region->host(), bytes_.data() + 4096, 8 << 20) == 0;
+            local_->run(work, keep_going).is_ok() && std::memcmp(region->host(), bytes_.data() + 4096, 8 << 20) == 0;
       }
     });
   for (std::thread& thread : threads) thread.join();

@@ -84,7 +84,7 @@ class JoinBuild {
   const HostColumn& payload(uint32_t ordinal) const { return rows_.payload[ordinal]; }
   /// Values of the key at place `key`; nullopt when it has no integer register or a value is not held.
   std::optional<KeyRange> key_range(size_t key) const;
-  /// Build rows that can match a row with `keys`, all rows when there are no keys; for rows that are re-checked one by
+  /// Build rows that can match a row with `keys`, all rows when there are no keys; for fallback rows, one by
   /// one, on the caller's thread.
   void lookup(const std::vector<plan::Constant>& keys, std::vector<int64_t>* rows) const;
 

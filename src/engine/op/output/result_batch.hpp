@@ -10,7 +10,7 @@
 namespace strom::engine::op {
 
 /// A row that the engine could not evaluate (overflow, division by zero, ...): PostgreSQL decides it.
-struct DeclinedRow {
+struct FallbackRow {
   uint32_t pipeline;
   int64_t chunk;
   int64_t row;                      // in the columns of the chunk

@@ -11,22 +11,22 @@ struct StageStats {
   int64_t rows_in = 0, rows_out = 0;
 };
 
-/// Columns for Options::machine.
+/// Columns for Options::device.
 struct DeviceBytes {
-  int64_t copied = 0, kept = 0;  // to it now; there from earlier queries
+  int64_t copied = 0, cached = 0;  // to it now; there from earlier queries
   DeviceBytes& operator+=(const DeviceBytes& more) {
     copied += more.copied;
-    kept += more.kept;
+    cached += more.cached;
     return *this;
   }
 };
 
-/// Join tables that pipelines on Options::machine have probed.
+/// Join tables that pipelines on Options::device have probed.
 struct DeviceJoins {
-  int64_t built = 0, kept = 0;  // now; there from earlier queries
+  int64_t built = 0, cached = 0;  // now; there from earlier queries
   DeviceJoins& operator+=(const DeviceJoins& more) {
     built += more.built;
-    kept += more.kept;
+    cached += more.cached;
     return *this;
   }
 };

@@ -21,13 +21,13 @@ ConstantValue::ConstantValue(registry::StrView view) : size(sizeof view), flag(0
   std::memcpy(bytes, &view, sizeof view);
 }
 
-std::vector<DeclinedRow> rows_of(const block::FallbackBuffer& declined, uint32_t pipeline, int64_t chunk, int64_t begin,
+std::vector<FallbackRow> rows_of(const block::FallbackBuffer& fallback, uint32_t pipeline, int64_t chunk, int64_t begin,
                                  uint32_t joins) {
-  std::vector<DeclinedRow> rows;
-  for (int32_t i = 0; i < declined.count; ++i) {
-    DeclinedRow row{pipeline, chunk, begin + declined.rows[i], {}};
+  std::vector<FallbackRow> rows;
+  for (int32_t i = 0; i < fallback.count; ++i) {
+    FallbackRow row{pipeline, chunk, begin + fallback.rows[i], {}};
     for (uint32_t j = 0; j < joins; ++j) {
-      const uint32_t inner = declined.join_rows[static_cast<size_t>(i) * joins + j];
+      const uint32_t inner = fallback.join_rows[static_cast<size_t>(i) * joins + j];
       row.inner_rows.push_back(inner == block::kNoRow ? -1 : static_cast<int64_t>(inner));
     }
     rows.push_back(std::move(row));

@@ -41,7 +41,7 @@ class WorkerSink {
   /// A table that is flushed before the end, in the middle of `morsel`; its texts are its own. Gives back an empty one
   /// if there is one that is done with.
   virtual std::unique_ptr<HostGroupTable> take_groups(std::unique_ptr<HostGroupTable> groups, const Morsel& morsel) = 0;
-  virtual void take_declined(std::vector<DeclinedRow> rows) = 0;
+  virtual void add_fallback_rows(std::vector<FallbackRow> rows) = 0;
 };
 
 /// Sums stay exact for this many rows of one table, see agg/accumulate.hpp.
@@ -57,8 +57,8 @@ struct ConstantValue {
   uint8_t flag;  // of block::kNullFlag and its like
 };
 
-/// Declined rows of a morsel that begins at row `begin` of its chunk.
-std::vector<DeclinedRow> rows_of(const block::FallbackBuffer& declined, uint32_t pipeline, int64_t chunk, int64_t begin,
+/// Fallback rows of a morsel that begins at row `begin` of its chunk.
+std::vector<FallbackRow> rows_of(const block::FallbackBuffer& fallback, uint32_t pipeline, int64_t chunk, int64_t begin,
                                  uint32_t joins);
 
 /// Runs morsels of one pipeline, on the device that it is made for.
@@ -75,7 +75,7 @@ class Worker {
   /// After the last morsel, on the thread that merges: what the device holds comes to groups() and to the sink.
   virtual Status finish() { return Status::ok(); }
 
-  virtual int64_t declined_rows() const = 0;
+  virtual int64_t fallback_rows() const = 0;
   /// nullptr when the pipeline has no groups.
   virtual HostGroupTable* groups() = 0;
   virtual const std::vector<uint64_t>& rows_in() const = 0;  // of each segment

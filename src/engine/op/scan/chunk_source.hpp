@@ -26,10 +26,10 @@ class ChunkFeeder {
   virtual void let_devices_read(bool allowed) { (void)allowed; }
   /// How many chunks may be ready or being read at a time, for so many threads; at least 1. Asked once, before feed().
   virtual int64_t limit(int threads) = 0;
-  /// Chunks begin anew. The caller's thread, when no thread reads any and all declined rows have been taken.
+  /// Chunks begin anew. The caller's thread, when no thread reads any and all fallback rows have been taken.
   virtual void rewind() = 0;
-  /// The rows of a chunk have been processed; `declined`: PostgreSQL will ask for some of them. Any thread.
-  virtual void release(int64_t chunk, bool declined) = 0;
+  /// The rows of a chunk have been processed; `has_fallback`: PostgreSQL will ask for some of them. Any thread.
+  virtual void release(int64_t chunk, bool has_fallback) = 0;
 };
 
 /// Where a pipeline's rows come from. chunk() is called by engine threads at the same time and must not call
@@ -55,11 +55,11 @@ class ChunkSource {
   /// Not nullptr: chunk_count() is not asked, and chunk() is called once for each chunk that was fed, which is one
   /// morsel; the view is valid until the chunk is released.
   virtual ChunkFeeder* feeder() const { return nullptr; }
-  /// Stands for what is in chunk `index` in any query, but for chance: devices keep their columns by it. Of a fed
+  /// Stands for what is in chunk `index` in any query, but for chance: devices cache columns by it. Of a fed
   /// chunk: on the thread that feeds, before it is handed out.
-  virtual uint64_t place(int64_t index) const { return static_cast<uint64_t>(index); }
-  /// Which part of the source it is of, likewise; see Options::near_machines.
-  virtual uint32_t part(int64_t index) const {
+  virtual uint64_t cache_key(int64_t index) const { return static_cast<uint64_t>(index); }
+  /// Where it is stored, likewise: an index of Options::near_devices.
+  virtual uint32_t storage_index(int64_t index) const {
     (void)index;
     return 0;
   }

@@ -49,9 +49,9 @@ constexpr double kSortStep = 0.5;
 // is bound by memory would be taken for one that is bound by disks.
 constexpr double kBufferedPage = 0.35;
 
-// A page whose columns are kept. What is read of them costs a quarter of this, but index look-ups, which PostgreSQL
+// A page whose columns are cached. What is read of them costs a quarter of this, but index look-ups, which PostgreSQL
 // prices as if they read from a disk, would hardly be taken any more.
-constexpr double kKeptPage = 0.12;
+constexpr double kCachedPage = 0.12;
 
 bool compares = false;  // see set_comparing()
 
@@ -97,12 +97,12 @@ Cost scan_rows(const EngineScan* scan) {
 }
 
 // A row that PostgreSQL fetches and evaluates on its one thread, in units of its cpu_tuple_cost.
-constexpr double kDeclinedRow = 2;
+constexpr double kFallbackRow = 2;
 
 // What cannot be divided among threads.
 Cost alone(const EngineScan* scan) {
   return read_pages(scan) +
-         scan->declined * (kDeclinedRow * ::cpu_tuple_cost + ::cpu_operator_cost * list_length(scan->quals));
+         scan->fallback_rows * (kFallbackRow * ::cpu_tuple_cost + ::cpu_operator_cost * list_length(scan->quals));
 }
 
 // Of rows in random order, those that are among the first `wanted` of the rows before them.
@@ -131,7 +131,7 @@ double top_rows_left(const EngineTop* top, double rows) {
 }
 
 Cost read_cost(const EngineScan* scan, double each) {
-  return scan->stored.pages * ((1 - scan->stored.cached) * page_cost(scan, each) + scan->stored.cached * kKeptPage);
+  return scan->stored.pages * ((1 - scan->stored.cached) * page_cost(scan, each) + scan->stored.cached * kCachedPage);
 }
 
 Cost page_cost(const EngineScan* scan, double each) {

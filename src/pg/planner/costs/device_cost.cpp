@@ -7,7 +7,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/guc/guc.hpp"
 #include "pg/node/thread_slots.hpp"
-#include "pg/planner/costs/kept_columns.hpp"
+#include "pg/planner/costs/cached_columns.hpp"
 #include "pg/gpu/known_service.hpp"
 
 namespace strom::pg::planner {
@@ -126,12 +126,12 @@ void add_scan_work(EngineInput* input, Cost cost) {
   int columns = 0;
   const double bytes = scan->rows_in * row_bytes(scan, &columns), operations = scan->rows_in * scan->operations;
   if (bytes * (t->in + t->stage / threads()) > kWorthAsking) {
-    const KeptColumns kept = kept_columns(scan, columns);
-    if (guc::pg_strom::enable_gpu_cache) work.kept_bytes = std::min(kept.bytes, bytes);
-    work.device = kept.device;
+    const CachedColumns cached = cached_columns(scan, columns);
+    if (guc::pg_strom::enable_gpu_cache) work.cached_bytes = std::min(cached.bytes, bytes);
+    work.device = cached.device;
     t = times(work.device);
   }
-  const double copied = bytes - work.kept_bytes;
+  const double copied = bytes - work.cached_bytes;
   work.cost = cost;
   work.cpu_ns = (scan->rows_in * t->scan.cpu + operations * t->operation.cpu) / threads();
   work.gpu_ns =

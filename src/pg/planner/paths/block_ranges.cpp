@@ -188,7 +188,7 @@ void choose_block_ranges(PlannerInfo* root, EngineScan* scan) {
   pruned.chosen_cost = price(scan, best);
   pruned.stored.pages = pages_left(scan, best.left);
   pruned.rows_in = fmax(scan->rows_out, clamp_row_est(scan->rows_in * best.left));
-  pruned.declined = fmin(scan->declined, pruned.rows_in);
+  pruned.fallback_rows = fmin(scan->fallback_rows, pruned.rows_in);
   EngineInput whole = {}, part = {};
   whole.scan = scan;
   part.scan = &pruned;

@@ -251,7 +251,7 @@ bool reads_out_of_line(const EngineScan* scan, const RestrictInfo* clause) {
 }
 
 // Values out of line are needed by rows that the filters leave which can do without.
-void estimate_declined(PlannerInfo* root, EngineScan* scan) {
+void estimate_fallback(PlannerInfo* root, EngineScan* scan) {
   if (scan->stored.out_of_line == 0) return;
   List* others = NIL;
   ListCell* cell;
@@ -259,13 +259,13 @@ void estimate_declined(PlannerInfo* root, EngineScan* scan) {
     auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
     if (!reads_out_of_line(scan, clause)) others = lappend(others, clause);
   }
-  scan->declined = scan->rows_in * scan->stored.out_of_line *
-                   clauselist_selectivity(root, others, scan->rel->relid, JOIN_INNER, nullptr);
+  scan->fallback_rows = scan->rows_in * scan->stored.out_of_line *
+                        clauselist_selectivity(root, others, scan->rel->relid, JOIN_INNER, nullptr);
 }
 
 void offer(PlannerInfo* root, EngineScan* scan, bool has_columns) {
   estimate_rows(root, scan);
-  estimate_declined(root, scan);
+  estimate_fallback(root, scan);
   RelOptInfo* rel = scan->rel;
   // The share of other chunks of what passes the filters is small, or none.
   if (const double left = scan->leaves == NIL ? table::kind(scan->kind).rows_left(rel) : -1; left >= 0) {

@@ -205,7 +205,7 @@ PlanSpec make_plan_spec(PlannerInfo* root, const EnginePath* path, ProgramWriter
   add_unsupported(input->refusals, &spec);
   spec.rows_in = row_estimate(input->scan->rows_in);
   spec.rows_out = row_estimate(input->scan->rows_out);
-  if (path->knows_gpu) spec.device_costs.push_back({path->cpu_cost, path->gpu_cost, input->work.kept_bytes});
+  if (path->knows_gpu) spec.device_costs.push_back({path->cpu_cost, path->gpu_cost, input->work.cached_bytes});
   return spec;
 }
 

@@ -52,7 +52,7 @@ struct EngineScan {
   double rows_in, rows_out;
   table::Estimate stored;  // of all leaves
   Cost read_cost;          // of reading all pages
-  double declined;         // rows that are left to PostgreSQL for a value that is stored out of line
+  double fallback_rows;    // rows that are left to PostgreSQL for a value that is stored out of line
   Path*
       chooser;  // tells what to read: a BitmapHeapPath (block_ranges.cpp), a sample scan's path, or nullptr: everything
   Cost chosen_cost;  // of choosing and of reading these blocks
@@ -87,7 +87,7 @@ struct EngineJoin {
 struct DeviceWorkload {
   Cost cost;              // on the CPU device
   double cpu_ns, gpu_ns;  // how long it takes; see device_cost.cpp
-  double kept_bytes;      // of the outermost table, on GPUs already
+  double cached_bytes;    // of the outermost table, on GPUs already
   uint32_t device;        // the GPU that it would use first, by number
 };
 

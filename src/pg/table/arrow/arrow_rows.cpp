@@ -17,7 +17,7 @@ ArrowRows::ArrowRows(std::shared_ptr<const files::Source> source)
   std::iota(chosen_.begin(), chosen_.end(), 0);
 }
 
-uint64_t ArrowRows::place(int64_t index) const {
+uint64_t ArrowRows::cache_key(int64_t index) const {
   const files::Chunk& chunk = batch_of(index);
   const base::FileIdentity& file = source_->files()[static_cast<size_t>(chunk.file)]->identity();
   return engine::block::combine(engine::block::combine(file.device, file.inode), static_cast<uint64_t>(chunk.batch));
@@ -60,7 +60,7 @@ void ArrowRows::close() {
   if (decompressed_ == nullptr) return;
   decompressed_->close();
   const DecompressedColumns::Counts run = decompressed_->counts();
-  counts_.kept += run.kept;
+  counts_.cached += run.cached;
   counts_.decompressed += run.decompressed;
   counts_.filled += run.filled;
   decompressed_.reset();
@@ -92,7 +92,7 @@ void ArrowRows::tell_extent(Extent* extent) const {
 }
 
 void ArrowRows::explain_runs(ExplainState* es) const {
-  explain::explain_cached(es, "Columns", counts_.kept, "Decompressed", counts_.decompressed, counts_.filled);
+  explain::explain_cached(es, "Columns", counts_.cached, "Decompressed", counts_.decompressed, counts_.filled);
 }
 
 void ArrowRows::explain_table(ExplainState* es) const { files::explain_source(*source_, es); }

@@ -26,7 +26,7 @@ class ArrowRows : public source::DecodedRows {
   int64_t chunk_rows(int64_t index) const override { return batch_of(index).rows; }
   bool stable_text() const override { return !source_->is_compressed() && source_->holds_files(); }
   std::string describe(int64_t index) const override;
-  uint64_t place(int64_t index) const override;
+  uint64_t cache_key(int64_t index) const override;
   bool has_bounds(uint32_t column) const override;
   bool may_hold(int64_t index, uint32_t column, const engine::op::KeyRange& keys) const override;
   columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const override {

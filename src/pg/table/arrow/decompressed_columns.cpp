@@ -42,8 +42,8 @@ int64_t image_bytes(const ImageHeader& header) {
   return kHeaderBytes + padded(header.validity_bytes) + padded(header.values_bytes) + padded(header.data_bytes);
 }
 
-// Views with pointers of this process are not kept.
-bool can_be_kept(const ColumnView& view) {
+// Views with pointers of this process are not cached.
+bool can_be_cached(const ColumnView& view) {
   return !columnar::is_view(view.layout) && view.layout < Layout::kNull && view.layout != Layout::kDictionary &&
          !view.is_register;
 }
@@ -115,7 +115,7 @@ void DecompressedColumns::look_up(int64_t chunk) {
     Slot& place = slot(chunk, i);
     if (result == SharedColumns::Found::kAll) {
       place.image = const_cast<uint8_t*>(found.bytes);
-      place.state.store(State::kKept, std::memory_order_relaxed);
+      place.state.store(State::kCached, std::memory_order_relaxed);
     } else if (result == SharedColumns::Found::kSome && turn_.fills && has_room_) {
       make_room(chunk, i, &place);
     }
@@ -160,15 +160,15 @@ void DecompressedColumns::close() {
 // ---- Engine threads ----
 
 bool DecompressedColumns::find(int64_t chunk, size_t column, ColumnView* view) const {
-  const Slot& kept = slot(chunk, column);
-  const State state = kept.state.load(std::memory_order_acquire);
-  if (state != State::kKept && state != State::kWritten) return false;
-  kept_.fetch_add(1, std::memory_order_relaxed);
+  const Slot& cached = slot(chunk, column);
+  const State state = cached.state.load(std::memory_order_acquire);
+  if (state != State::kCached && state != State::kWritten) return false;
+  cached_.fetch_add(1, std::memory_order_relaxed);
   const files::Chunk& place = table_.chunks()[static_cast<size_t>(chunk)];
   const columnar::Field& field = table_.field(place.file, static_cast<int>(column));
   ImageHeader header;
-  std::memcpy(&header, kept.image, sizeof header);
-  const uint8_t* bytes = kept.image + kHeaderBytes;
+  std::memcpy(&header, cached.image, sizeof header);
+  const uint8_t* bytes = cached.image + kHeaderBytes;
   view->layout = field.layout;
   view->unit = field.unit;
   view->byte_width = field.byte_width;
@@ -190,7 +190,7 @@ void DecompressedColumns::offer(int64_t chunk, size_t column, const ColumnView& 
   if (!room.state.compare_exchange_strong(expected, State::kBeingWritten, std::memory_order_acq_rel)) return;
   const ImageHeader header = header_of(view);
   const int64_t size = image_bytes(header);
-  if (!can_be_kept(view) || size > room.size) {
+  if (!can_be_cached(view) || size > room.size) {
     room.state.store(State::kNothing, std::memory_order_release);
     return;
   }

@@ -1,4 +1,4 @@
-// One run's use of columns of compressed record batches that are kept between queries in the column cache
+// One run's use of columns of compressed record batches that are cached between queries in the column cache
 // (docs/dev/column_cache.md). Used by ArrowRows.
 #pragma once
 
@@ -19,7 +19,7 @@ using cache::SharedColumns;
 
 class DecompressedColumns final : public files::ColumnStore {
  public:
-  /// For a run over `chunks` of `table`, which outlives the result. nullptr when nothing of it may be kept. Main
+  /// For a run over `chunks` of `table`, which outlives the result. nullptr when nothing of it may be cached. Main
   /// thread; throws PostgresError.
   static std::unique_ptr<DecompressedColumns> open(const files::Source& table, std::span<const int64_t> chunks);
   ~DecompressedColumns() override;
@@ -27,12 +27,12 @@ class DecompressedColumns final : public files::ColumnStore {
   bool find(int64_t chunk, size_t column, columnar::ColumnView* view) const override;
   void offer(int64_t chunk, size_t column, const columnar::ColumnView& view) const override;
 
-  /// Columns of record batches that were found, that had to be decompressed, and that close() has kept.
+  /// Columns of record batches that were found, that had to be decompressed, and that close() has cached.
   struct Counts {
-    int64_t kept = 0, decompressed = 0, filled = 0;
+    int64_t cached = 0, decompressed = 0, filled = 0;
   };
   Counts counts() const {
-    return {kept_.load(std::memory_order_relaxed), decompressed_.load(std::memory_order_relaxed), filled_};
+    return {cached_.load(std::memory_order_relaxed), decompressed_.load(std::memory_order_relaxed), filled_};
   }
 
   /// Keeps what the run has decompressed, of files that are still the same. Main thread, when no other reads any more;
@@ -40,10 +40,10 @@ class DecompressedColumns final : public files::ColumnStore {
   void close();
 
  private:
-  enum class State : uint8_t { kNothing, kRoom, kBeingWritten, kWritten, kKept };
+  enum class State : uint8_t { kNothing, kRoom, kBeingWritten, kWritten, kCached };
   struct Slot {
     std::atomic<State> state = State::kNothing;
-    uint8_t* image = nullptr;  // kKept, kWritten: the column; kRoom: where it may be put
+    uint8_t* image = nullptr;  // kCached, kWritten: the column; kRoom: where it may be put
     int64_t size = 0;          // of the room; kWritten: of the column
     SharedColumns::Room room{};
   };
@@ -61,7 +61,7 @@ class DecompressedColumns final : public files::ColumnStore {
   std::unique_ptr<Slot[]> slots_;  // of each chunk one for each column
   bool has_room_ = true;
   int64_t filled_ = 0;
-  mutable std::atomic<int64_t> kept_ = 0, decompressed_ = 0;
+  mutable std::atomic<int64_t> cached_ = 0, decompressed_ = 0;
 };
 
 }  // namespace strom::pg::table

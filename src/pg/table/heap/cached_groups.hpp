@@ -43,7 +43,7 @@ class CachedGroups {
   struct Group {
     BlockNumber begin, end;
     bool is_cached = false;
-    CachedTable::Kept cached{};
+    CachedTable::Group cached{};
     CachedTable::Fill* fill = nullptr;
   };
   Group look_up(BlockNumber begin);

@@ -52,7 +52,7 @@ bool has_new_column(Relation relation, const std::vector<ColumnId>& columns) {
   return false;
 }
 
-// A table whose pages of the visibility map have versions, and which may be kept.
+// A table whose pages of the visibility map have versions, and which may be cached.
 bool has_versions(Relation relation) { return guc::pg_strom::enable_column_cache && leaves_traces(relation); }
 
 // A table's first scan keeps columns if there is room for them, as far as is known, and the table is no passing one: it
@@ -144,21 +144,21 @@ void CachedTable::close() {
   fills_.clear();
 }
 
-bool CachedTable::look_up(BlockNumber begin, BlockNumber end, Kept* kept, Fill** fill) {
+bool CachedTable::look_up(BlockNumber begin, BlockNumber end, Group* cached, Fill** fill) {
   *fill = nullptr;
   const GroupId group{file_, begin};
   const XLogRecPtr version = version_of(relation_, begin, end, &map_page_);
   if (version == InvalidXLogRecPtr) return false;
   const auto found = shared_->find(group, version, columns_, turn_, &pins_, found_.data());
-  if (found == SharedColumns::Found::kCannotBeKept) return false;
+  if (found == SharedColumns::Found::kCannotBeCached) return false;
   const uint8_t* places = found_.back().bytes;
   // The table may have grown since.
   if (found == SharedColumns::Found::kAll && RowPlaces::pages(places) == end - begin) {
-    kept->places = places;
-    kept->columns.clear();
+    cached->places = places;
+    cached->columns.clear();
     for (size_t i = 0; i + 1 < found_.size(); ++i)
-      kept->columns.push_back(format::heap::view_image(found_[i].shape, found_[i].bytes));
-    kept->origin = std::make_shared<const GroupOrigin>(shared_->incarnation(), group, end, version, columns_);
+      cached->columns.push_back(format::heap::view_image(found_[i].shape, found_[i].bytes));
+    cached->origin = std::make_shared<const GroupOrigin>(shared_->incarnation(), group, end, version, columns_);
     return true;
   }
   if (turn_.fills && !is_full_) {

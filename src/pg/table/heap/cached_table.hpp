@@ -1,4 +1,4 @@
-// One scan's use of the columns that are kept between queries: which groups of pages are kept and still hold, and
+// One scan's use of the columns that are cached between queries: which groups of pages are cached and still hold, and
 // keeping what the scan reads. Main thread only. See docs/dev/column_cache.md. Used by HeapRows.
 #pragma once
 
@@ -22,7 +22,7 @@ class CachedTable {
  public:
   /// What one chunk of a group adds to it. Made by an engine thread.
   struct Part {
-    std::vector<format::heap::ColumnPart> columns;  // in order; as long as they can be kept
+    std::vector<format::heap::ColumnPart> columns;  // in order; as long as they can be cached
     std::vector<bool> keepable;
     std::vector<BlockNumber> blocks;  // pages that have rows
     std::vector<int64_t> first_rows;
@@ -32,7 +32,7 @@ class CachedTable {
               std::span<const format::heap::ColumnOut> out, int64_t rows);
   };
 
-  /// A group that is being read and will be kept.
+  /// A group that is being read and will be cached.
   struct Fill {
     GroupId group;
     BlockNumber end;
@@ -43,14 +43,14 @@ class CachedTable {
     std::map<int64_t, Part> parts;  // by chunk; between its chunks there may be others
   };
 
-  /// A group as it is kept; valid until close().
-  struct Kept {
+  /// A group as it is cached; valid until close().
+  struct Group {
     const uint8_t* places;  // format::heap::RowPlaces
     std::vector<columnar::ColumnView> columns;
     std::shared_ptr<const columnar::BatchOrigin> origin;  // of the columns; good for longer
   };
 
-  /// For a scan of a whole table by `snapshot`, reading `columns`. nullptr when nothing of it may be kept. Throws
+  /// For a scan of a whole table by `snapshot`, reading `columns`. nullptr when nothing of it may be cached. Throws
   /// PostgresError.
   static std::unique_ptr<CachedTable> open(Relation relation, Snapshot snapshot, BlockNumber pages,
                                            const std::vector<ColumnId>& columns);
@@ -59,12 +59,12 @@ class CachedTable {
   /// pages are visible to everyone. Throws PostgresError.
   static columnar::RowsOrigin origin(Relation relation, Snapshot snapshot, BlockNumber pages,
                                      const std::vector<ColumnId>& columns);
-  /// False for tables of which nothing is ever kept.
+  /// False for tables of which nothing is ever cached.
   static bool is_for(Relation relation, BlockNumber pages);
 
-  /// Looks for the group of pages [begin, end). True: `kept` is it. Else `*fill` is what to keep the group in, or
+  /// Looks for the group of pages [begin, end). True: `cached` is it. Else `*fill` is what to keep the group in, or
   /// nullptr.
-  bool look_up(BlockNumber begin, BlockNumber end, Kept* kept, Fill** fill);
+  bool look_up(BlockNumber begin, BlockNumber end, Group* cached, Fill** fill);
   /// There was no room for a group of this scan.
   bool is_full() const { return is_full_; }
   /// Pages of the groups that it has put into the cache.
@@ -97,7 +97,7 @@ class CachedTable {
   std::list<Fill> fills_;
 };
 
-/// How values of a column are kept, see ColumnId.
+/// How values of a column are cached, see ColumnId.
 ColumnId column_id(const format::heap::WantedColumn& column, int scale);
 
 }  // namespace strom::pg::table

@@ -56,7 +56,7 @@ struct PageChunk {
 
 /// A group of the column cache.
 struct CachedChunk {
-  CachedTable::Kept group;
+  CachedTable::Group group;
   BlockNumber begin = 0;
   int64_t rows = 0;
   std::vector<int64_t> table_oids, tids;  // as PageChunk's

@@ -32,7 +32,7 @@ double cached_part(Relation relation, BlockNumber pages, const AttrNumber* attri
   return boundary::entry([=]() -> double {
     if (!CachedTable::is_for(relation, pages)) return 0;
     cache::SharedColumns* shared = cache::SharedColumns::attach();
-    return shared == nullptr ? 0 : shared->kept_part(compat::file_of(relation), pages, attributes, count, asked);
+    return shared == nullptr ? 0 : shared->cached_part(compat::file_of(relation), pages, attributes, count, asked);
   });
 }
 

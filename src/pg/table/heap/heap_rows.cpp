@@ -177,19 +177,19 @@ void HeapRows::take_back_released() {
     std::lock_guard lock(mutex_);
     released.swap(released_);
   }
-  for (const auto& [index, declined] : released) {
+  for (const auto& [index, has_fallback] : released) {
     std::unique_ptr<HeapChunk> chunk;
     {
       std::lock_guard lock(mutex_);
       chunk = std::move(active_.extract(index).mapped());
     }
-    take_back(std::move(chunk), declined);
+    take_back(std::move(chunk), has_fallback);
   }
 }
 
-void HeapRows::take_back(std::unique_ptr<HeapChunk> chunk, bool declined) {
+void HeapRows::take_back(std::unique_ptr<HeapChunk> chunk, bool has_fallback) {
   const int64_t rows = chunk->rows();
-  if (declined) {
+  if (has_fallback) {
     std::vector<ItemPointerData>& tids = fallback_tids_[chunk->index];
     tids.resize(static_cast<size_t>(rows));
     for (int64_t i = 0; i < rows; ++i) tids[static_cast<size_t>(i)] = chunk->tid_of(i);
@@ -256,27 +256,27 @@ Result<columnar::BatchView> HeapRows::chunk(int64_t index) const {
   return view;
 }
 
-void HeapRows::release(int64_t chunk, bool declined) {
+void HeapRows::release(int64_t chunk, bool has_fallback) {
   std::lock_guard lock(mutex_);
-  released_.emplace_back(chunk, declined);
+  released_.emplace_back(chunk, has_fallback);
 }
 
 std::string HeapRows::describe(int64_t) const { return "table \"" + columns_.table_name() + "\""; }
 
-uint64_t HeapRows::place(int64_t index) const {
+uint64_t HeapRows::cache_key(int64_t index) const {
   return static_cast<uint64_t>(columns_.table_oid()) << 32 | active(index)->first_block();
 }
 
 // ---- Fallback rows ----
 
 // Chunks that are released by now have told all their fallback rows before the caller asks for them.
-void HeapRows::begin_recheck() {
+void HeapRows::begin_fallback() {
   take_back_released();
   to_forget_.clear();
   for (const auto& [index, tids] : fallback_tids_) to_forget_.push_back(index);
 }
 
-void HeapRows::end_recheck() {
+void HeapRows::end_fallback() {
   for (const int64_t index : to_forget_) fallback_tids_.erase(index);
   to_forget_.clear();
 }

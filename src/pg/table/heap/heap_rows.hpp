@@ -25,7 +25,7 @@ class HeapRows : public source::RowSource {
   /// `relation` stays open and locked as long as this object is used. Throws PostgresError, StatusError.
   HeapRows(Relation relation, Snapshot snapshot, const std::vector<AttrNumber>& attnums,
            const std::vector<engine::plan::ValueType>& types);
-  /// Reads `wanted` columns as they are stored, nothing of which is kept for later scans, for a caller that asks
+  /// Reads `wanted` columns as they are stored, nothing of which is cached for later scans, for a caller that asks
   /// feeder() and chunk() by itself.
   HeapRows(Relation relation, Snapshot snapshot, std::vector<format::heap::WantedColumn> wanted);
 
@@ -51,21 +51,21 @@ class HeapRows : public source::RowSource {
   bool converts_late() const override { return true; }
   std::string describe(int64_t index) const override;
   columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const override;
-  uint64_t place(int64_t index) const override;
+  uint64_t cache_key(int64_t index) const override;
   std::vector<Stripe> stripes(int64_t index) const override { return active(index)->stripes(); }
 
   /// A row's tuple on its page, while the chunk is not released.
   HeapTupleData tuple(int64_t chunk, int64_t row) const;
 
-  void begin_recheck() override;
+  void begin_fallback() override;
   void read(int64_t chunk, int64_t row, MemoryContext memory, Datum* values, bool* nulls) override;
-  void end_recheck() override;
+  void end_fallback() override;
 
  private:
   friend class source::RowFeeder<HeapRows>;
   bool feed();
   int64_t limit(int threads);
-  void release(int64_t chunk, bool declined);
+  void release(int64_t chunk, bool has_fallback);
   bool is_waiting() const { return device_.are_awaited(); }
   void let_devices_read(bool allowed) { device_.allow(allowed); }
 
@@ -76,7 +76,7 @@ class HeapRows : public source::RowSource {
   bool feed_pages();
   void activate(HeapChunk chunk);
   void take_back_released();
-  void take_back(std::unique_ptr<HeapChunk> chunk, bool declined);
+  void take_back(std::unique_ptr<HeapChunk> chunk, bool has_fallback);
   /// Drops pins; memory of pages is used again.
   void let_go(HeapChunk* chunk);
   HeapChunk* active(int64_t index) const;
@@ -96,7 +96,7 @@ class HeapRows : public source::RowSource {
 
   mutable std::mutex mutex_;  // of the members below
   std::unordered_map<int64_t, std::unique_ptr<HeapChunk>> active_;
-  std::vector<std::pair<int64_t, bool>> released_;  // chunk, declined
+  std::vector<std::pair<int64_t, bool>> released_;  // chunk, has_fallback
 
   std::unordered_map<int64_t, std::vector<ItemPointerData>> fallback_tids_;  // of released chunks with fallback rows
   std::vector<int64_t> to_forget_;

@@ -170,7 +170,7 @@ const uint8_t* PageReader::hold_page(PageChunk* chunk, Buffer buffer) {
   return copy;
 }
 
-// Notes the visible tuples of a pinned page; without any, the page is not kept. May ereport.
+// Notes the visible tuples of a pinned page; without any, the page is not cached. May ereport.
 void PageReader::load_page(PageChunk* chunk, BlockNumber block, Buffer buffer) {
   heap_page_prune_opt(relation_, buffer);
   LockBuffer(buffer, BUFFER_LOCK_SHARE);

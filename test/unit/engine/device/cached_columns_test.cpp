@@ -149,14 +149,14 @@ plan::Program grouping(uint32_t column) {
   return p;
 }
 
-Machine machine_of(device::Device* device) {
+Target target_of(device::Device* device) {
   return {"memory of its own", inst::run_morsel_for(platform::best_isa()), false, device};
 }
 
 Outcome run_on(const plan::Program& program, const op::ChunkSource& source, device::Device* device, int threads = 2) {
   exec::Options options;
   options.threads = threads;
-  return run(program, {&source}, machine_of(device), options);
+  return run(program, {&source}, target_of(device), options);
 }
 
 TEST(CachedColumns, are_the_same_in_every_form) {
@@ -172,7 +172,7 @@ TEST(CachedColumns, are_the_same_in_every_form) {
     }
   }
   const op::DeviceBytes bytes = run_on(projection(1 << 30), table, device.get()).stats.device_bytes;
-  EXPECT_GT(bytes.kept, 23'000 * 40);
+  EXPECT_GT(bytes.cached, 23'000 * 40);
   EXPECT_LT(bytes.copied, 5 * 3000);  // views of columns
 }
 
@@ -239,14 +239,14 @@ TEST(CachedColumns, nothing_is_kept_of_what_has_changed) {
   for (int i = 0; i < 2; ++i) {
     const Outcome got = run_on(p, table, device.get());
     EXPECT_EQ(got.rows, wanted.rows);
-    EXPECT_EQ(got.stats.device_bytes.kept, 0);
+    EXPECT_EQ(got.stats.device_bytes.cached, 0);
   }
   table.set_holds(true);
   table.name_columns("b");
   for (int i = 0; i < 2; ++i) {
     const Outcome got = run_on(p, table, device.get());
     EXPECT_EQ(got.rows, wanted.rows);
-    EXPECT_EQ(got.stats.device_bytes.kept > 0, i == 1);
+    EXPECT_EQ(got.stats.device_bytes.cached > 0, i == 1);
   }
 }
 

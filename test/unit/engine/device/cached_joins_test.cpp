@@ -1,4 +1,4 @@
-// Join tables that stay on a device between executions: which are found, under which names, and which are not kept.
+// Join tables that stay on a device between executions: which are found, under which names, and which are not cached.
 // Answers of all kinds of joins with them are in join_test.cpp and join_chain_test.cpp.
 #include <gtest/gtest.h>
 
@@ -73,9 +73,9 @@ struct Query {
   }
 };
 
-class KeptJoins : public testing::Test {
+class CachedJoins : public testing::Test {
  protected:
-  KeptJoins() {
+  CachedJoins() {
     add_numbers(kInnerRows, &inner_);
     add_numbers(kRows, &outer_);
     inner_.name_columns();
@@ -93,38 +93,38 @@ class KeptJoins : public testing::Test {
   bool finds(const Query& query, device::Device* device) {
     const Outcome got = run_on(query, device);
     EXPECT_EQ(got.rows, run_on(query, nullptr).rows);
-    EXPECT_EQ(got.stats.device_joins.kept + got.stats.device_joins.built, 1);
-    return got.stats.device_joins.kept == 1;
+    EXPECT_EQ(got.stats.device_joins.cached + got.stats.device_joins.built, 1);
+    return got.stats.device_joins.cached == 1;
   }
 
   Table inner_{fields()}, outer_{fields()};
 };
 
-TEST_F(KeptJoins, are_found_by_what_is_the_same) {
-  const auto machine = device();
-  EXPECT_FALSE(finds({}, machine.get()));
-  EXPECT_TRUE(finds({}, machine.get()));
-  EXPECT_FALSE(finds({.below = 201}, machine.get()));
-  EXPECT_FALSE(finds({.by_text = true}, machine.get()));
-  EXPECT_TRUE(finds({.by_text = true}, machine.get()));
-  EXPECT_FALSE(finds({.reads_text = false}, machine.get()));
-  EXPECT_TRUE(finds({}, machine.get()));
-  EXPECT_TRUE(finds({.kind = plan::JoinKind::kLeft}, machine.get()));
+TEST_F(CachedJoins, are_found_by_what_is_the_same) {
+  const auto target = device();
+  EXPECT_FALSE(finds({}, target.get()));
+  EXPECT_TRUE(finds({}, target.get()));
+  EXPECT_FALSE(finds({.below = 201}, target.get()));
+  EXPECT_FALSE(finds({.by_text = true}, target.get()));
+  EXPECT_TRUE(finds({.by_text = true}, target.get()));
+  EXPECT_FALSE(finds({.reads_text = false}, target.get()));
+  EXPECT_TRUE(finds({}, target.get()));
+  EXPECT_TRUE(finds({.kind = plan::JoinKind::kLeft}, target.get()));
   inner_.name_columns();
-  EXPECT_FALSE(finds({}, machine.get()));
+  EXPECT_FALSE(finds({}, target.get()));
   EXPECT_FALSE(finds({}, device().get()));
   inner_.name_columns("");
-  EXPECT_FALSE(finds({}, machine.get()));
-  EXPECT_FALSE(finds({}, machine.get()));
+  EXPECT_FALSE(finds({}, target.get()));
+  EXPECT_FALSE(finds({}, target.get()));
 }
 
-TEST_F(KeptJoins, are_not_kept_when_rows_may_be_others) {
-  const auto machine = device();
+TEST_F(CachedJoins, are_not_cached_when_rows_may_be_others) {
+  const auto target = device();
   inner_.set_holds(false);
-  EXPECT_FALSE(finds({}, machine.get()));
+  EXPECT_FALSE(finds({}, target.get()));
   inner_.set_holds(true);
-  EXPECT_FALSE(finds({}, machine.get()));
-  EXPECT_TRUE(finds({}, machine.get()));
+  EXPECT_FALSE(finds({}, target.get()));
+  EXPECT_TRUE(finds({}, target.get()));
 }
 
 /// Its name is another one at the second question.
@@ -145,66 +145,66 @@ class Changing : public op::ChunkSource {
   int most_ = 1000;
 };
 
-TEST_F(KeptJoins, are_not_kept_when_the_source_changes_meanwhile) {
-  const auto machine = device();
+TEST_F(CachedJoins, are_not_cached_when_the_source_changes_meanwhile) {
+  const auto target = device();
   Changing source(&inner_);
-  const auto kept = [&] {
+  const auto cached = [&] {
     exec::Options options;
     return run(Query().program(), {&source, &outer_},
-               {"", inst::run_morsel_for(platform::best_isa()), false, machine.get()}, options)
-        .stats.device_joins.kept;
+               {"", inst::run_morsel_for(platform::best_isa()), false, target.get()}, options)
+        .stats.device_joins.cached;
   };
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(kept(), 0);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(cached(), 0);
   source.settle();
-  EXPECT_EQ(kept(), 0);
-  EXPECT_EQ(kept(), 1);
+  EXPECT_EQ(cached(), 0);
+  EXPECT_EQ(cached(), 1);
 }
 
-TEST_F(KeptJoins, with_declined_rows_and_in_several_passes_are_not_kept) {
-  const auto machine = device();
+TEST_F(CachedJoins, with_fallback_rows_and_in_several_passes_are_not_cached) {
+  const auto target = device();
   const Query query{.divides = true};
   for (int i = 0; i < 2; ++i) {
     exec::Options options;
-    Machine({"", inst::run_morsel_for(platform::best_isa()), false, machine.get()}).use_by(&options);
+    Target({"", inst::run_morsel_for(platform::best_isa()), false, target.get()}).use_by(&options);
     auto execution = exec::Execution::create(query.program(), {&inner_, &outer_}, {}, options).value();
-    size_t declined = 0;
-    execution->on_declined_build([&](uint32_t, const std::vector<op::DeclinedRow>& rows) { declined += rows.size(); });
+    size_t fallback = 0;
+    execution->on_fallback_build([&](uint32_t, const std::vector<op::FallbackRow>& rows) { fallback += rows.size(); });
     while (execution->next([] {}).value() != nullptr) continue;
-    EXPECT_EQ(declined, 3u);
-    EXPECT_EQ(execution->stats().device_joins.kept, 0);
+    EXPECT_EQ(fallback, 3u);
+    EXPECT_EQ(execution->stats().device_joins.cached, 0);
   }
   exec::Options options;
   options.join_memory_budget = 2000;
   for (int i = 0; i < 2; ++i) {
-    const Outcome got = run_on({}, machine.get(), options);
+    const Outcome got = run_on({}, target.get(), options);
     EXPECT_GT(got.stats.passes, 1);
-    EXPECT_EQ(got.stats.device_joins.kept, 0);
+    EXPECT_EQ(got.stats.device_joins.cached, 0);
   }
 }
 
-TEST_F(KeptJoins, with_parameters_are_those_of_their_values) {
-  const auto machine = device();
+TEST_F(CachedJoins, with_parameters_are_those_of_their_values) {
+  const auto target = device();
   const plan::Program program = Query{.has_parameter = true}.program();
-  const auto kept = [&](plan::Constant value) {
+  const auto cached = [&](plan::Constant value) {
     exec::Options options;
-    Machine({"", inst::run_morsel_for(platform::best_isa()), false, machine.get()}).use_by(&options);
+    Target({"", inst::run_morsel_for(platform::best_isa()), false, target.get()}).use_by(&options);
     auto execution = exec::Execution::create(program, {&inner_, &outer_}, {std::move(value)}, options).value();
-    execution->on_declined_build([](uint32_t, const std::vector<op::DeclinedRow>&) {});
+    execution->on_fallback_build([](uint32_t, const std::vector<op::FallbackRow>&) {});
     while (execution->next([] {}).value() != nullptr) continue;
-    return execution->stats().device_joins.kept;
+    return execution->stats().device_joins.cached;
   };
-  EXPECT_EQ(kept({kInt4, false, -1, int_bytes(50)}), 0);
-  EXPECT_EQ(kept({kInt4, false, -1, int_bytes(50)}), 1);
-  EXPECT_EQ(kept({kInt4, false, -1, int_bytes(51)}), 0);
-  EXPECT_EQ(kept({kInt4, true, -1, ""}), 0);
-  EXPECT_EQ(kept({kInt4, true, -1, ""}), 0);                                     // without rows nothing is probed
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(kept({kInt4, false, -1, "", true}), 0);  // not held
+  EXPECT_EQ(cached({kInt4, false, -1, int_bytes(50)}), 0);
+  EXPECT_EQ(cached({kInt4, false, -1, int_bytes(50)}), 1);
+  EXPECT_EQ(cached({kInt4, false, -1, int_bytes(51)}), 0);
+  EXPECT_EQ(cached({kInt4, true, -1, ""}), 0);
+  EXPECT_EQ(cached({kInt4, true, -1, ""}), 0);                                     // without rows nothing is probed
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(cached({kInt4, false, -1, "", true}), 0);  // not held
 }
 
-TEST_F(KeptJoins, on_several_devices_are_the_same_building) {
+TEST_F(CachedJoins, on_several_devices_are_the_same_building) {
   const auto one = device(), two = device();
   exec::Options options;
-  options.more_machines = {two.get()};
+  options.more_devices = {two.get()};
   const Query query{.below = kInnerRows, .kind = plan::JoinKind::kFull};
   const Rows wanted = run_on(query, nullptr).rows;
   // Each has one that it got by itself: rows may be in another order.
@@ -212,28 +212,28 @@ TEST_F(KeptJoins, on_several_devices_are_the_same_building) {
   for (int i = 0; i < 3; ++i) {
     const Outcome got = run_on(query, one.get(), options);
     EXPECT_EQ(got.rows, wanted);
-    EXPECT_EQ(got.stats.device_joins.kept, 1);
+    EXPECT_EQ(got.stats.device_joins.cached, 1);
   }
   inner_.name_columns();
   for (int i = 0; i < 3; ++i) {
     const Outcome got = run_on(query, one.get(), options);
     EXPECT_EQ(got.rows, wanted);
-    EXPECT_EQ(got.stats.device_joins.kept, i > 0);
+    EXPECT_EQ(got.stats.device_joins.cached, i > 0);
   }
 }
 
-TEST_F(KeptJoins, and_the_cpu_where_the_device_has_no_memory) {
+TEST_F(CachedJoins, and_the_cpu_where_the_device_has_no_memory) {
   const Query query{.below = kInnerRows, .kind = plan::JoinKind::kRight};
   const Rows wanted = run_on(query, nullptr).rows;
   const auto plenty = device();
   EXPECT_FALSE(finds(query, plenty.get()));
   for (size_t memory = 1000; memory < 40'000'000; memory = memory * 3 / 2) {
-    const auto machine = device(memory);
-    for (int i = 0; i < 2; ++i) EXPECT_EQ(run_on(query, machine.get()).rows, wanted) << memory;
+    const auto target = device(memory);
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(run_on(query, target.get()).rows, wanted) << memory;
   }
 }
 
-TEST_F(KeptJoins, names_of_programs) {
+TEST_F(CachedJoins, names_of_programs) {
   const auto text = [](const plan::Program& p) { return op::build_text(p, 0, op::join_needs(p, 0), false).text; };
   std::set<std::string> texts;
   const std::vector<Query> queries = {
@@ -258,28 +258,28 @@ TEST_F(KeptJoins, names_of_programs) {
 }
 
 TEST(JoinImage, is_refused_when_it_is_none) {
-  const auto machine = host_device(inst::run_morsel_for(platform::best_isa()), 1, kMuch);
+  const auto target = host_device(inst::run_morsel_for(platform::best_isa()), 1, kMuch);
   op::JoinBuild build({Phys::kI32}, {Phys::kStr}, {}, {});
   for (int i = 0; i < 100; ++i)
     build.append_row({{kInt4, false, -1, int_bytes(i)}}, {{kText, i % 3 == 0, -1, "payload " + std::to_string(i)}});
   ASSERT_TRUE(build.finish(1 << 20, 1).is_ok());
   op::DeviceImage image;
   op::put_cached_join(build, {1, 2}, 500, &image);
-  const auto region = machine->allocate(image.size(), true, [] { return true; }).value();
+  const auto region = target->allocate(image.size(), true, [] { return true; }).value();
   image.write(region->host(), region->device());
   const auto read = op::read_cached_join(region->bytes(), {Phys::kI32}, {Phys::kStr});
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(read->scanned_rows, 500);
   EXPECT_EQ(read->table.row_count, 100u);
   EXPECT_EQ(read->id, (op::BuildId{1, 2}));
-  const op::JoinBuild kept({Phys::kI32}, {Phys::kStr}, {}, *read, nullptr);
+  const op::JoinBuild cached({Phys::kI32}, {Phys::kStr}, {}, *read, nullptr);
   std::vector<int64_t> rows;
-  kept.lookup({{kInt4, false, -1, int_bytes(42)}}, &rows);
+  cached.lookup({{kInt4, false, -1, int_bytes(42)}}, &rows);
   ASSERT_EQ(rows.size(), 1u);
-  EXPECT_TRUE(kept.payload(0).is_null(rows[0]));
-  const auto* text = static_cast<const registry::StrView*>(kept.payload(0).at(43));
+  EXPECT_TRUE(cached.payload(0).is_null(rows[0]));
+  const auto* text = static_cast<const registry::StrView*>(cached.payload(0).at(43));
   EXPECT_EQ(std::string(text->ptr, static_cast<size_t>(text->len)), "payload 43");
-  EXPECT_EQ(kept.key_range(0)->highest, 99);
+  EXPECT_EQ(cached.key_range(0)->highest, 99);
   EXPECT_FALSE(op::read_cached_join(region->bytes(), {Phys::kI64}, {Phys::kStr}).has_value());
   EXPECT_FALSE(op::read_cached_join(region->bytes(), {Phys::kI32}, {}).has_value());
   // Nonsense in place of any word is seen, or is no pointer.

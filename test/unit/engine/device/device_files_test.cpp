@@ -1,4 +1,4 @@
-// Slots whose columns partly lie in mapped files: what is left to the machine to read, and where it goes.
+// Slots whose columns partly lie in mapped files: what is left to the device to read, and where it goes.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -113,7 +113,7 @@ class DeviceFilesTest : public testing::Test {
     return batch;
   }
 
-  /// Fills a slot, does what a machine does with it, and compares every byte of the columns.
+  /// Fills a slot, does what a device does with it, and compares every byte of the columns.
   void check(const columnar::BatchView& batch, int64_t begin, int32_t rows, DeviceFiles* files, size_t origin,
              bool expects_files) {
     const plan::Source source{{{TypeId::kInt4}, {TypeId::kFloat8}, {TypeId::kBool}, {TypeId::kInt2}, {TypeId::kInt4}}};
@@ -170,28 +170,28 @@ TEST_F(DeviceFilesTest, slices_of_every_size) {
   if (!is_cold()) GTEST_SKIP() << "all is in memory here";
   std::mt19937 random(5);
   for (int round = 0; round < 60; ++round) {
-    Reader machine;
-    DeviceFiles files(&machine);
+    Reader reader;
+    DeviceFiles files(&reader);
     const columnar::BatchView batch = batch_at(round == 0 ? 0 : random() % 100000 * 8);
     const int64_t begin = round % 3 == 0 ? 0 : random() % 900'000;
     const auto rows = static_cast<int32_t>(round % 5 == 0 ? kRows - begin : 1 + random() % (kRows - begin));
     evict(*mapping_);
     check(batch, begin, rows, &files, round % 7 * 64, (rows + (begin & 63)) * 8 >= 64 << 10);
-    EXPECT_LE(machine.opened, 1);
-    EXPECT_EQ(files.bytes() > 0, machine.opened == 1);
+    EXPECT_LE(reader.opened, 1);
+    EXPECT_EQ(files.bytes() > 0, reader.opened == 1);
   }
   const columnar::BatchView batch = batch_at(8);
   check(batch, 100, 900'000, nullptr, 0, false);
-  Reader machine;
-  DeviceFiles files(&machine);
+  Reader reader;
+  DeviceFiles files(&reader);
   check(batch, 100, 900'000, &files, 0, false);  // which is in memory now
 }
 
 // Texts that come back from the device point to bytes that the host has to have.
 TEST_F(DeviceFilesTest, texts_of_fixed_width_are_copied) {
   if (!is_cold()) GTEST_SKIP() << "all is in memory here";
-  Reader machine;
-  DeviceFiles files(&machine);
+  Reader reader;
+  DeviceFiles files(&reader);
   columnar::BatchView batch;
   batch.rows = 100'000;
   ColumnView& column = batch.columns.emplace_back();
@@ -216,18 +216,18 @@ TEST_F(DeviceFilesTest, texts_of_fixed_width_are_copied) {
 
 TEST_F(DeviceFilesTest, the_end_of_the_file) {
   if (!is_cold()) GTEST_SKIP() << "all is in memory here";
-  Reader machine;
-  DeviceFiles files(&machine);
+  Reader reader;
+  DeviceFiles files(&reader);
   const auto part = files.find(mapping_->data() + kFile - 99'992, 99'997, 8, [] { return true; });
   ASSERT_TRUE(part.is_ok() && part.value());
   EXPECT_EQ(part.value()->end, bytes_.size());
   EXPECT_EQ(part.value()->begin + part.value()->lead, kFile - 99'992);
 }
 
-TEST_F(DeviceFilesTest, what_is_not_for_the_machine) {
+TEST_F(DeviceFilesTest, what_is_not_for_the_device) {
   const auto keep_going = [] { return true; };
-  Reader machine;
-  DeviceFiles files(&machine);
+  Reader reader;
+  DeviceFiles files(&reader);
   const auto is_found = [&](const void* data, size_t bytes) {
     const auto part = files.find(data, bytes, 8, keep_going);
     EXPECT_TRUE(part.is_ok());
@@ -237,31 +237,31 @@ TEST_F(DeviceFilesTest, what_is_not_for_the_machine) {
   EXPECT_FALSE(is_found(mapping_->data() + 4, 1 << 20));  // misaligned
   EXPECT_FALSE(is_found(mapping_->data(), 1000));         // too little
   EXPECT_FALSE(is_found(nullptr, 0));
-  EXPECT_EQ(machine.opened, 0);
+  EXPECT_EQ(reader.opened, 0);
 }
 
 TEST_F(DeviceFilesTest, failures) {
   if (!is_cold()) GTEST_SKIP() << "all is in memory here";
-  Reader machine;
-  DeviceFiles files(&machine);
+  Reader reader;
+  DeviceFiles files(&reader);
   const auto find = [&](const base::MappedFile& mapping) {
     return files.find(mapping.data(), 200'000, 8, [] { return true; });
   };
   for (const ErrorCode code : {ErrorCode::kCancelled, ErrorCode::kDeviceLost}) {
-    machine.failure = Status(code, "why");
+    reader.failure = Status(code, "why");
     EXPECT_EQ(find(*mapping_).status().code(), code);
   }
-  machine.failure = Status(ErrorCode::kUnsupported, "not this one");
+  reader.failure = Status(ErrorCode::kUnsupported, "not this one");
   EXPECT_FALSE(find(*mapping_).value());
-  machine.failure = Status();
+  reader.failure = Status();
   EXPECT_FALSE(find(*mapping_).value());  // it is not asked again
-  EXPECT_EQ(machine.opened, 3);
+  EXPECT_EQ(reader.opened, 3);
   for (int i = 0; i < 70; ++i) {
     const auto file = cold_file("many", 200'000);
     EXPECT_TRUE(find(*file).value().has_value());
     std::filesystem::remove(folder_ + "/many");
   }
-  EXPECT_EQ(machine.opened, 73);
+  EXPECT_EQ(reader.opened, 73);
   evict(*mapping_);
   EXPECT_TRUE(find(*mapping_).value().has_value());  // forgotten meanwhile
 }

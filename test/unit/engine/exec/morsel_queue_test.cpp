@@ -26,8 +26,8 @@ class Chunks : public op::ChunkSource, private op::ChunkFeeder {
     view.rows = rows_;
     return view;
   }
-  uint64_t place(int64_t index) const override { return static_cast<uint64_t>(index + first_); }
-  uint32_t part(int64_t index) const override { return static_cast<uint32_t>(index % 2); }
+  uint64_t cache_key(int64_t index) const override { return static_cast<uint64_t>(index + first_); }
+  uint32_t storage_index(int64_t index) const override { return static_cast<uint32_t>(index % 2); }
   op::ChunkFeeder* feeder() const override { return is_fed_ ? const_cast<Chunks*>(this) : nullptr; }
   /// As if chunks before were left out.
   void begin_at(int64_t first) { first_ = first; }
@@ -63,7 +63,7 @@ std::map<size_t, Taken> take_all(Chunks& source, const MorselAffinity& affinity,
     const Result<bool> more = queue.next(&morsel, false, device);
     EXPECT_TRUE(more.is_ok());
     if (!more.is_ok() || !more.value()) break;
-    const Piece piece{static_cast<int64_t>(source.place(morsel.chunk)), morsel.begin};
+    const Piece piece{static_cast<int64_t>(source.cache_key(morsel.chunk)), morsel.begin};
     (morsel.is_away ? taken[device].away : taken[device].own).push_back(piece);
   }
   EXPECT_EQ(queue.rows(), source.total_rows());
@@ -180,8 +180,8 @@ Lanes run_lanes(Chunks& source, size_t lanes, size_t thread_count) {
           taken[morsel.lane].emplace_back(morsel.chunk, morsel.begin);
         }
         std::this_thread::yield();
-        bool declined = false;
-        queue.end(morsel, &declined);
+        bool has_fallback = false;
+        queue.end(morsel, &has_fallback);
       }
     });
   if (source.feeder() != nullptr) {
@@ -270,8 +270,8 @@ TEST_P(Columns, OfOneChunkAreLoadedByAllThreads) {
       if (!more.value() && waits) return;
       if (!more.value()) continue;
       rows += morsel.rows;
-      bool declined = false;
-      queue.end(morsel, &declined);
+      bool has_fallback = false;
+      queue.end(morsel, &has_fallback);
     }
   };
   std::thread other(run, true);

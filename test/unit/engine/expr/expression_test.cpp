@@ -1,4 +1,4 @@
-// Every row of functions.def over random values, on every machine, against the plain build of the same functions; and
+// Every row of functions.def over random values, on every target, against the plain build of the same functions; and
 // what single functions must answer.
 #include <gtest/gtest.h>
 
@@ -39,27 +39,27 @@ struct Projection {
     program.pipelines[0].outputs = make(builder);
   }
 
-  void expect_same_on_all_machines() const {
-    const Outcome expected = run(program, {table.get()}, cpu_machine());
-    for (const Machine& machine : machines()) {
-      const Outcome outcome = run(program, {table.get()}, machine);
-      EXPECT_EQ(outcome.rows, expected.rows) << machine.name;
-      EXPECT_EQ(outcome.declined, expected.declined) << machine.name;
+  void expect_same_on_all_targets() const {
+    const Outcome expected = run(program, {table.get()}, cpu_target());
+    for (const Target& target : targets()) {
+      const Outcome outcome = run(program, {table.get()}, target);
+      EXPECT_EQ(outcome.rows, expected.rows) << target.name;
+      EXPECT_EQ(outcome.fallback, expected.fallback) << target.name;
     }
   }
 
   /// CPUs agree; devices hand out rows with nulls alone. So do those that are CPUs if workers of the host alone have
   /// the prepared form of a constant.
-  void expect_devices_to_decline(bool has_worker_form) const {
-    const Outcome expected = run(program, {table.get()}, cpu_machine());
-    for (const Machine& machine : machines()) {
-      const Outcome outcome = run(program, {table.get()}, machine);
-      if (machine.slow || (has_worker_form && machine.device != nullptr)) {
-        for (const std::string& row : outcome.rows) EXPECT_EQ(row, "NULL") << machine.name;
-        EXPECT_GE(outcome.declined.size(), expected.declined.size()) << machine.name;
+  void expect_devices_to_fall_back(bool has_worker_form) const {
+    const Outcome expected = run(program, {table.get()}, cpu_target());
+    for (const Target& target : targets()) {
+      const Outcome outcome = run(program, {table.get()}, target);
+      if (target.slow || (has_worker_form && target.device != nullptr)) {
+        for (const std::string& row : outcome.rows) EXPECT_EQ(row, "NULL") << target.name;
+        EXPECT_GE(outcome.fallback.size(), expected.fallback.size()) << target.name;
       } else {
-        EXPECT_EQ(outcome.rows, expected.rows) << machine.name;
-        EXPECT_EQ(outcome.declined, expected.declined) << machine.name;
+        EXPECT_EQ(outcome.rows, expected.rows) << target.name;
+        EXPECT_EQ(outcome.fallback, expected.fallback) << target.name;
       }
     }
   }
@@ -70,7 +70,7 @@ const std::string kRegex = "u[a-m]";
 
 class Functions : public testing::TestWithParam<int> {};
 
-TEST_P(Functions, AgreeOnAllMachines) {
+TEST_P(Functions, AgreeOnAllTargets) {
   const registry::FunctionInfo& info = registry::kFunctions[GetParam()];
   std::vector<ValueType> types;
   for (int i = 0; i < info.nargs; ++i) types.push_back(value_type(info.args[i]));
@@ -87,9 +87,9 @@ TEST_P(Functions, AgreeOnAllMachines) {
       return std::vector<NodeId>{call.value()};
     });
     if (info.traits & registry::kHostMath)
-      projection.expect_devices_to_decline(plan::prepared_argument(info.id).form != plan::PreparedForm::kNone);
+      projection.expect_devices_to_fall_back(plan::prepared_argument(info.id).form != plan::PreparedForm::kNone);
     else
-      projection.expect_same_on_all_machines();
+      projection.expect_same_on_all_targets();
   }
 }
 
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(Registry, Functions, testing::Range(0, registry::kFunct
 const ValueType kBool{TypeId::kBool, 0}, kInt4{TypeId::kInt4, 0}, kText{TypeId::kText, 0},
     kNumeric2{TypeId::kNumeric, 2};
 
-TEST(Logic, AgreesOnAllMachines) {
+TEST(Logic, AgreesOnAllTargets) {
   Projection projection({kBool, kBool, kInt4, kInt4}, 3000, 0.3, 7, [](plan::Builder& b) {
     const NodeId a = b.column(0, kBool), c = b.column(1, kBool), x = b.column(2, kInt4), y = b.column(3, kInt4);
     const NodeId risky = b.call("int4gt", {b.call("int4div", {x, y}).value(), x}).value();
@@ -115,7 +115,7 @@ TEST(Logic, AgreesOnAllMachines) {
                                         b.call("int4div", {x, y}).value())
                                    .value()};
   });
-  projection.expect_same_on_all_machines();
+  projection.expect_same_on_all_targets();
 }
 
 TEST(Logic, ErrorCountsOnlyWhereItIsEvaluated) {
@@ -129,16 +129,16 @@ TEST(Logic, ErrorCountsOnlyWhereItIsEvaluated) {
   program.pipelines[0].outputs = {b.select(b.call("int4eq", {x, zero}).value(), zero, quotient).value()};
   Table table({field(columnar::Layout::kInt32)});
   for (int32_t v : {0, 5, 2}) table.column(0).append(v);
-  for (const Machine& machine : machines()) {
-    const Outcome outcome = run(program, {&table}, machine);
-    EXPECT_EQ(outcome.rows, (Rows{"0", "2", "5"})) << machine.name;
-    EXPECT_TRUE(outcome.declined.empty()) << machine.name;
+  for (const Target& target : targets()) {
+    const Outcome outcome = run(program, {&table}, target);
+    EXPECT_EQ(outcome.rows, (Rows{"0", "2", "5"})) << target.name;
+    EXPECT_TRUE(outcome.fallback.empty()) << target.name;
   }
   program.pipelines[0].outputs = {quotient};
-  for (const Machine& machine : machines()) {
-    const Outcome outcome = run(program, {&table}, machine);
-    EXPECT_EQ(outcome.rows, (Rows{"2", "5"})) << machine.name;
-    EXPECT_EQ(outcome.declined, (std::vector<std::pair<int64_t, int64_t>>{{0, 0}})) << machine.name;
+  for (const Target& target : targets()) {
+    const Outcome outcome = run(program, {&table}, target);
+    EXPECT_EQ(outcome.rows, (Rows{"2", "5"})) << target.name;
+    EXPECT_EQ(outcome.fallback, (std::vector<std::pair<int64_t, int64_t>>{{0, 0}})) << target.name;
   }
 }
 
@@ -146,9 +146,9 @@ TEST(Logic, AssumptionLeavesOtherRows) {
   Projection projection({kBool, kInt4}, 3000, 0.2, 8, [](plan::Builder& b) {
     return std::vector<NodeId>{b.column(0, kBool), b.assume(b.column(0, kBool), b.column(1, kInt4), TypeId::kDate)};
   });
-  projection.expect_same_on_all_machines();
-  const Outcome outcome = run(projection.program, {projection.table.get()}, cpu_machine());
-  EXPECT_EQ(outcome.rows.size() + outcome.declined.size(), 3000u);
+  projection.expect_same_on_all_targets();
+  const Outcome outcome = run(projection.program, {projection.table.get()}, cpu_target());
+  EXPECT_EQ(outcome.rows.size() + outcome.fallback.size(), 3000u);
   EXPECT_GT(outcome.rows.size(), 1000u);
   for (const std::string& row : outcome.rows) EXPECT_EQ(row.substr(0, 2), "t|");
 }
@@ -161,7 +161,7 @@ Rows project_text(const std::string& text, const std::string& pattern) {
   program.pipelines[0].outputs = {b.call("textlike", {b.column(0, kText), b.constant(kText, false, pattern)}).value()};
   Table table({field(columnar::Layout::kUtf8)});
   EXPECT_TRUE(table.column(0).append_bytes(text));
-  return run(program, {&table}, cpu_machine()).rows;
+  return run(program, {&table}, cpu_target()).rows;
 }
 
 TEST(Like, FollowsPostgreSQL) {
@@ -205,7 +205,7 @@ TEST(Numeric, RescalesAndKeepsScale) {
                       zeros + "0000000009156cb1|" + zeros + "000000000000007b|123"};
   Rows sorted = expected;
   std::sort(sorted.begin(), sorted.end());
-  for (const Machine& machine : machines()) EXPECT_EQ(run(program, {&table}, machine).rows, sorted) << machine.name;
+  for (const Target& target : targets()) EXPECT_EQ(run(program, {&table}, target).rows, sorted) << target.name;
 }
 
 /// Decimals given and printed as text.
@@ -227,7 +227,7 @@ struct DecimalText {
 
 const ValueType kDecimal{TypeId::kDecimal, 0};
 
-/// f(a, b) as text over one row of two decimals, on all machines; "declined" when PostgreSQL decides.
+/// f(a, b) as text over one row of two decimals, on all targets; "fallback" when PostgreSQL decides.
 std::string decide(const std::string& a, const std::string& b,
                    const std::function<NodeId(plan::Builder&, NodeId, NodeId)>& f) {
   plan::Program program;
@@ -242,11 +242,11 @@ std::string decide(const std::string& a, const std::string& b,
   table.column(0).append(DecimalText(a).bits);
   table.column(1).append(DecimalText(b).bits);
   std::string answer;
-  for (const Machine& machine : machines()) {
-    const Outcome outcome = run(program, {&table}, machine);
-    const std::string text = outcome.rows.empty() ? "declined" : outcome.rows[0];
-    if (&machine == &machines()[0]) answer = text;
-    EXPECT_EQ(text, answer) << machine.name;
+  for (const Target& target : targets()) {
+    const Outcome outcome = run(program, {&table}, target);
+    const std::string text = outcome.rows.empty() ? "fallback" : outcome.rows[0];
+    if (&target == &targets()[0]) answer = text;
+    EXPECT_EQ(text, answer) << target.name;
   }
   return answer;
 }
@@ -262,10 +262,10 @@ TEST(Decimal, KeepsEachRowsScale) {
   EXPECT_EQ(decide("numeric_sub", "1", "1.000"), "0.000");
   EXPECT_EQ(decide("numeric_mul", "-1.5", "2.00"), "-3.000");
   EXPECT_EQ(decide("numeric_mod", "-7.5", "2"), "-1.5");
-  EXPECT_EQ(decide("numeric_mod", "7", "0.0"), "declined");
+  EXPECT_EQ(decide("numeric_mod", "7", "0.0"), "fallback");
   EXPECT_EQ(decide("div", "-7.5", "2"), "-3");
-  EXPECT_EQ(decide("numeric_mul", "1000000000000000000000", "1000000000000000000000"), "declined");
-  EXPECT_EQ(decide("numeric_add", "1000000000000000000000000000000", "0.00000000000000000001"), "declined");
+  EXPECT_EQ(decide("numeric_mul", "1000000000000000000000", "1000000000000000000000"), "fallback");
+  EXPECT_EQ(decide("numeric_add", "1000000000000000000000000000000", "0.00000000000000000001"), "fallback");
 }
 
 TEST(Decimal, ComparesAcrossScales) {
@@ -291,7 +291,7 @@ TEST(Decimal, IsBroughtToAScale) {
   EXPECT_EQ(fixed("-1.245", 2, false, 0), "-1.25");
   EXPECT_EQ(fixed("-1.249", 2, true, 0), "-1.24");
   EXPECT_EQ(fixed("1.5", 4, false, 0), "1.5000");
-  EXPECT_EQ(fixed("99.995", 2, false, 4), "declined");
+  EXPECT_EQ(fixed("99.995", 2, false, 4), "fallback");
   EXPECT_EQ(fixed("99.994", 2, false, 4), "99.99");
   EXPECT_EQ(fixed("0.5", 0, false, 0), "1");
 }

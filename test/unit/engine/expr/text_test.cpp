@@ -41,9 +41,9 @@ struct Names {
   }
 };
 
-exec::Options options_for(const Machine& machine) {
+exec::Options options_for(const Target& target) {
   exec::Options options;
-  options.threads = machine.slow ? 1 : 2;
+  options.threads = target.slow ? 1 : 2;
   options.morsel_rows = 300;
   return options;
 }
@@ -63,8 +63,8 @@ TEST(UnstableText, ProjectionsOwnIt) {
   Rows expected;
   for (const auto& [key, name] : names.rows) expected.push_back(std::to_string(key) + "|" + name + "|" + twice(name));
   std::sort(expected.begin(), expected.end());
-  for (const Machine& machine : machines())
-    EXPECT_EQ(run(p, {&names.table}, machine, options_for(machine)).rows, expected) << machine.name;
+  for (const Target& target : targets())
+    EXPECT_EQ(run(p, {&names.table}, target, options_for(target)).rows, expected) << target.name;
 }
 
 TEST(UnstableText, GroupsOwnTheirKeys) {
@@ -82,14 +82,14 @@ TEST(UnstableText, GroupsOwnTheirKeys) {
     Rows expected;
     for (const auto& [name, count] : groups) expected.push_back(name + "|" + std::to_string(count));
     std::sort(expected.begin(), expected.end());
-    for (const Machine& machine : machines()) {
-      EXPECT_EQ(run(p, {&names.table}, machine, options_for(machine)).rows, expected) << machine.name << computed;
-      exec::Options tight = options_for(machine);  // partial groups leave while the table goes on
+    for (const Target& target : targets()) {
+      EXPECT_EQ(run(p, {&names.table}, target, options_for(target)).rows, expected) << target.name << computed;
+      exec::Options tight = options_for(target);  // partial groups leave while the table goes on
       tight.memory_budget = 64 << 10;
       std::map<std::string, int> sums;
-      for (const std::string& line : run(p, {&names.table}, machine, tight).rows)
+      for (const std::string& line : run(p, {&names.table}, target, tight).rows)
         sums[line.substr(0, line.find('|'))] += std::stoi(line.substr(line.find('|') + 1));
-      EXPECT_EQ(sums, groups) << machine.name << computed;
+      EXPECT_EQ(sums, groups) << target.name << computed;
     }
   }
 }
@@ -116,8 +116,8 @@ TEST(UnstableText, BuildSidesOwnKeysAndPayload) {
   for (const auto& [key, name] : facts.rows)
     if (inner.count(name) != 0) expected.push_back(name + "|" + name + "|" + twice(name));
   std::sort(expected.begin(), expected.end());
-  for (const Machine& machine : machines())
-    EXPECT_EQ(run(p, {&dims.table, &facts.table}, machine, options_for(machine)).rows, expected) << machine.name;
+  for (const Target& target : targets())
+    EXPECT_EQ(run(p, {&dims.table, &facts.table}, target, options_for(target)).rows, expected) << target.name;
   // Grouped by the inner side's text, which is coded.
   p.pipelines[1].outputs.clear();
   p.pipelines[1].sink = plan::SinkKind::kAggregate;
@@ -129,8 +129,8 @@ TEST(UnstableText, BuildSidesOwnKeysAndPayload) {
   expected.clear();
   for (const auto& [name, count] : groups) expected.push_back(name + "|" + std::to_string(count));
   std::sort(expected.begin(), expected.end());
-  for (const Machine& machine : machines())
-    EXPECT_EQ(run(p, {&dims.table, &facts.table}, machine, options_for(machine)).rows, expected) << machine.name;
+  for (const Target& target : targets())
+    EXPECT_EQ(run(p, {&dims.table, &facts.table}, target, options_for(target)).rows, expected) << target.name;
 }
 
 /// One chunk of (number int4, text) in register form; every third text is "compressed": its first byte is how often the
@@ -190,7 +190,7 @@ constexpr block::Inflater kRepeats{
 TEST(PackedText, IsInflatedWhereItIsNeeded) {
   const int count = 5000;
   const PackedTable table(count);
-  for (const Machine& machine : machines()) {
+  for (const Target& target : targets()) {
     plan::Program p;
     plan::Builder b(p);
     p.sources = {{{kInt4, kText}}};
@@ -202,22 +202,22 @@ TEST(PackedText, IsInflatedWhereItIsNeeded) {
     exec::Options options;
     options.inflater = &kRepeats;
     options.morsel_rows = count;
-    const Outcome outcome = run(p, {&table}, machine, options);
+    const Outcome outcome = run(p, {&table}, target, options);
     // Devices leave all compressed values to PostgreSQL.
-    const bool inflates = outcome.declined.size() < count / 30;
-    EXPECT_EQ(inflates, !machine.slow && machine.device == nullptr) << machine.name;
+    const bool inflates = outcome.fallback.size() < count / 30;
+    EXPECT_EQ(inflates, !target.slow && target.device == nullptr) << target.name;
     Rows expected;
-    std::vector<std::pair<int64_t, int64_t>> declined;
+    std::vector<std::pair<int64_t, int64_t>> fallback;
     for (int row = 301; row < count; ++row) {
       const std::string value = table.expected(row);
       if (table.is_packed(row) && (!inflates || value.empty()))
-        declined.emplace_back(0, row);
+        fallback.emplace_back(0, row);
       else if (value != "NULL" && value != "zz")
         expected.push_back(std::to_string(row) + "|" + value);
     }
     std::sort(expected.begin(), expected.end());
-    EXPECT_EQ(outcome.rows, expected) << machine.name;
-    EXPECT_EQ(outcome.declined, declined) << machine.name;
+    EXPECT_EQ(outcome.rows, expected) << target.name;
+    EXPECT_EQ(outcome.fallback, fallback) << target.name;
   }
 }
 
@@ -232,8 +232,8 @@ TEST(ComputedText, FiltersForgetIt) {
   Rows expected;
   for (const auto& [key, name] : names.rows)
     if (name == "n7") expected.push_back("7");
-  for (const Machine& machine : machines())
-    EXPECT_EQ(run(p, {&names.table}, machine, options_for(machine)).rows, expected) << machine.name;
+  for (const Target& target : targets())
+    EXPECT_EQ(run(p, {&names.table}, target, options_for(target)).rows, expected) << target.name;
 }
 
 // 2000 texts of 7 KB are more than the arena has at first, and less than it may take.
@@ -244,15 +244,15 @@ TEST(ComputedText, LeavesToPostgreSQLWhatHasNoRoom) {
   p.sources = {{{kInt4, kText}}};
   p.pipelines.resize(1);
   p.pipelines[0].outputs = {b.column(0, kInt4), doubled(b)};
-  const Machine& machine = cpu_machine();
+  const Target& target = cpu_target();
   exec::Options options;
   options.morsel_rows = 1000;
-  const Outcome outcome = run(p, {&names.table}, machine, options);
-  EXPECT_EQ(outcome.rows.size() + outcome.declined.size(), names.rows.size());
-  EXPECT_GT(outcome.declined.size(), 0u);
-  EXPECT_LT(outcome.declined.size(), 1000u);
+  const Outcome outcome = run(p, {&names.table}, target, options);
+  EXPECT_EQ(outcome.rows.size() + outcome.fallback.size(), names.rows.size());
+  EXPECT_GT(outcome.fallback.size(), 0u);
+  EXPECT_LT(outcome.fallback.size(), 1000u);
   std::set<int64_t> left;
-  for (const auto& [chunk, row] : outcome.declined) left.insert(chunk * 500 + row);
+  for (const auto& [chunk, row] : outcome.fallback) left.insert(chunk * 500 + row);
   Rows expected;
   for (size_t i = 0; i < names.rows.size(); ++i)
     if (left.count(static_cast<int64_t>(i)) == 0)

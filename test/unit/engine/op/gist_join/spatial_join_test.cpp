@@ -1,4 +1,4 @@
-// Joins by where points lie in polygons, on every machine, against comparisons of coordinates: overlapping rectangles
+// Joins by where points lie in polygons, on every target, against comparisons of coordinates: overlapping rectangles
 // on whole numbers, points inside, on edges and corners, and outside; rows that PostGIS decides about.
 #include <gtest/gtest.h>
 
@@ -151,27 +151,27 @@ constexpr JoinKind kKinds[] = {JoinKind::kInner, JoinKind::kLeft,  JoinKind::kSe
                                JoinKind::kAnti,  JoinKind::kRight, JoinKind::kFull};
 
 TEST(SpatialJoin, AllKinds) {
-  for (const Machine& machine : machines()) {
-    const Sides sides(machine.slow ? 60 : 400, machine.slow ? 400 : 5000);
+  for (const Target& target : targets()) {
+    const Sides sides(target.slow ? 60 : 400, target.slow ? 400 : 5000);
     for (const JoinKind kind : kKinds)
       for (int variant = 0; variant < 12; ++variant) {
         const auto match = static_cast<SpatialMatch>(1 + variant % 3);
         const bool by_coordinates = variant / 3 % 2 == 0, with_quals = variant / 6 == 1;
         const plan::Program p = sides.program(kind, match, by_coordinates, with_quals);
         exec::Options options;
-        options.threads = machine.slow ? 1 : 2;
+        options.threads = target.slow ? 1 : 2;
         options.morsel_rows = 1500;
-        const Outcome outcome = run(p, {&sides.inner, &sides.outer}, machine, options);
+        const Outcome outcome = run(p, {&sides.inner, &sides.outer}, target, options);
         EXPECT_EQ(outcome.rows, sides.expected(kind, match, with_quals))
-            << machine.name << " kind " << static_cast<int>(kind) << " variant " << variant;
-        EXPECT_TRUE(outcome.declined.empty());
+            << target.name << " kind " << static_cast<int>(kind) << " variant " << variant;
+        EXPECT_TRUE(outcome.fallback.empty());
       }
   }
 }
 
 TEST(SpatialJoin, GroupsByCodes) {
-  for (const Machine& machine : machines()) {
-    const Sides sides(machine.slow ? 60 : 400, machine.slow ? 400 : 5000);
+  for (const Target& target : targets()) {
+    const Sides sides(target.slow ? 60 : 400, target.slow ? 400 : 5000);
     plan::Program p = sides.program(JoinKind::kInner, SpatialMatch::kInsideOrOn, true, false);
     plan::Builder b(p);
     p.pipelines[1].sink = plan::SinkKind::kAggregate;
@@ -185,10 +185,10 @@ TEST(SpatialJoin, GroupsByCodes) {
     Rows expected;
     for (const auto& [number, count] : counts) expected.push_back(std::to_string(number) + "|" + std::to_string(count));
     std::sort(expected.begin(), expected.end());
-    for (int i = 0; i < (machine.keeps() ? 2 : 1); ++i) {  // once more where the device has kept the table
-      const Outcome outcome = run(p, {&sides.inner, &sides.outer}, machine, {});
-      EXPECT_EQ(outcome.rows, expected) << machine.name;
-      if (i == 1) EXPECT_EQ(outcome.stats.device_joins.kept, 1);
+    for (int i = 0; i < (target.keeps() ? 2 : 1); ++i) {  // once more where the device has kept the table
+      const Outcome outcome = run(p, {&sides.inner, &sides.outer}, target, {});
+      EXPECT_EQ(outcome.rows, expected) << target.name;
+      if (i == 1) EXPECT_EQ(outcome.stats.device_joins.cached, 1);
     }
   }
 }
@@ -210,14 +210,14 @@ TEST(SpatialJoin, CountsTheTimeOfTheIndex) {
   }
   const plan::Program p = sides.program(JoinKind::kSemi, SpatialMatch::kInside, true, false);
   const auto begin = std::chrono::steady_clock::now();
-  const Outcome outcome = run(p, {&sides.inner, &sides.outer}, machines().front(), {});
+  const Outcome outcome = run(p, {&sides.inner, &sides.outer}, targets().front(), {});
   const double whole = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   EXPECT_GT(outcome.stats.milliseconds[0] + outcome.stats.milliseconds[1], whole / 2);
 }
 
 /// Rows of which the engine does not know whether they match: damaged geometries, lines, other systems, infinities.
 TEST(SpatialJoin, LeavesDoubtfulRows) {
-  for (const Machine& machine : machines()) {
+  for (const Target& target : targets()) {
     Sides sides(40, 10);
     const Area odd{geo::Box{-3, -3, -2, -2}, 1000};
     std::string line = bytes_of(*odd.box, Sides::kSrid);
@@ -237,11 +237,11 @@ TEST(SpatialJoin, LeavesDoubtfulRows) {
     for (const bool by_coordinates : {true, false}) {
       const plan::Program p = sides.program(JoinKind::kInner, SpatialMatch::kInsideOrOn, by_coordinates, false);
       exec::Options options;
-      const Outcome outcome = run(p, {&sides.inner, &sides.outer}, machine, options);
-      std::vector<std::pair<int64_t, int64_t>> declined;
-      declined.reserve(3);
-      for (size_t i = 0; i < 3; ++i) declined.emplace_back(0, sure + i);
-      EXPECT_EQ(outcome.declined, declined) << machine.name << " by coordinates " << by_coordinates;
+      const Outcome outcome = run(p, {&sides.inner, &sides.outer}, target, options);
+      std::vector<std::pair<int64_t, int64_t>> fallback;
+      fallback.reserve(3);
+      for (size_t i = 0; i < 3; ++i) fallback.emplace_back(0, sure + i);
+      EXPECT_EQ(outcome.fallback, fallback) << target.name << " by coordinates " << by_coordinates;
     }
   }
 }
@@ -251,7 +251,7 @@ TEST(SpatialJoin, LooksCandidatesUp) {
   const Sides sides(300, 500);
   const plan::Program p = sides.program(JoinKind::kInner, SpatialMatch::kInsideOrOn, true, false);
   exec::Options options;
-  cpu_machine().use_by(&options);
+  cpu_target().use_by(&options);
   auto execution = exec::Execution::create(p, {&sides.inner, &sides.outer}, {}, options).value();
   ASSERT_TRUE(execution->next([] {}).is_ok());
   const auto constant = [](double value) {

@@ -1,4 +1,4 @@
-// Each accumulator against a loop over the same rows, and the first rows of an order, on every machine.
+// Each accumulator against a loop over the same rows, and the first rows of an order, on every target.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -71,13 +71,13 @@ struct Input {
   }
 };
 
-/// Runs `id` with and without keys and FILTER on all machines, texts also where they do not last. `print` gives the
+/// Runs `id` with and without keys and FILTER on all targets, texts also where they do not last. `print` gives the
 /// state of the values of one group.
 template <class T, class Make, class Print>
 void check(AggregateId id, ValueType type, Make make, Print print) {
-  for (const Machine& machine : machines())
+  for (const Target& target : targets())
     for (int variant = 0; variant < (type == kText ? 8 : 4); ++variant) {
-      Input<T> input(type, machine.slow ? 700 : 9000, 40, 7, make);
+      Input<T> input(type, target.slow ? 700 : 9000, 40, 7, make);
       if (variant & 4) input.table.make_text_unstable();
       plan::Program p;
       plan::Builder b(p);
@@ -98,12 +98,12 @@ void check(AggregateId id, ValueType type, Make make, Print print) {
                            (values.empty() ? "NULL" : print(values)));
       std::sort(expected.begin(), expected.end());
       exec::Options options;
-      options.threads = machine.slow ? 1 : 3;
+      options.threads = target.slow ? 1 : 3;
       options.morsel_rows = 500;
-      const Outcome outcome = run(p, {&input.table}, machine, options);
-      EXPECT_EQ(outcome.rows, expected) << machine.name << " variant " << variant << " "
+      const Outcome outcome = run(p, {&input.table}, target, options);
+      EXPECT_EQ(outcome.rows, expected) << target.name << " variant " << variant << " "
                                         << registry::aggregate_info(id).name;
-      EXPECT_TRUE(outcome.declined.empty());
+      EXPECT_TRUE(outcome.fallback.empty());
     }
 }
 
@@ -215,7 +215,7 @@ TEST(Accumulators, Moments) {
       });
 }
 
-TEST(Accumulators, ValuesWithoutASquareAreDeclined) {
+TEST(Accumulators, ValuesWithoutASquareFallBack) {
   for (const auto& [type, id] :
        {std::pair(kNumeric, AggregateId::kVarPopNumeric), std::pair(kFloat8, AggregateId::kVarPopFloat8)}) {
     plan::Program p;
@@ -231,9 +231,9 @@ TEST(Accumulators, ValuesWithoutASquareAreDeclined) {
         table.column(0).append(v);
     else
       for (const double v : {5.0, 1e140, static_cast<double>(INFINITY)}) table.column(0).append(v);
-    for (const Machine& machine : machines())
-      EXPECT_EQ(run(p, {&table}, machine).declined, (std::vector<std::pair<int64_t, int64_t>>{{0, 1}, {0, 2}}))
-          << machine.name;
+    for (const Target& target : targets())
+      EXPECT_EQ(run(p, {&table}, target).fallback, (std::vector<std::pair<int64_t, int64_t>>{{0, 1}, {0, 2}}))
+          << target.name;
   }
 }
 
@@ -281,9 +281,9 @@ TEST(Accumulators, BlankPaddedExtremes) {
 
 /// Of two arguments, each null now and then: rows with both count.
 TEST(Accumulators, PairMoments) {
-  for (const Machine& machine : machines())
+  for (const Target& target : targets())
     for (int variant = 0; variant < 4; ++variant) {
-      const int count = machine.slow ? 700 : 9000, keys = variant & 1 ? 40 : 0;
+      const int count = target.slow ? 700 : 9000, keys = variant & 1 ? 40 : 0;
       std::mt19937_64 random(11);
       Table table({field(columnar::Layout::kInt32), field(columnar::Layout::kFloat64),
                    field(columnar::Layout::kFloat64), field(columnar::Layout::kBool)});
@@ -322,9 +322,9 @@ TEST(Accumulators, PairMoments) {
       }
       std::sort(expected.begin(), expected.end());
       exec::Options options;
-      options.threads = machine.slow ? 1 : 3;
+      options.threads = target.slow ? 1 : 3;
       options.morsel_rows = 500;
-      EXPECT_EQ(run(p, {&table}, machine, options).rows, expected) << machine.name << " variant " << variant;
+      EXPECT_EQ(run(p, {&table}, target, options).rows, expected) << target.name << " variant " << variant;
     }
 }
 
@@ -405,12 +405,12 @@ TEST(GroupingSets, ManyGroupsAreMergedForEachSet) {
     exec::Options options;
     options.threads = 2;
     options.morsel_rows = 3000;
-    for (const Machine& machine : machines())
-      if (!machine.slow) {
-        Rows rows = run(p, {&table}, machine, options).rows;
+    for (const Target& target : targets())
+      if (!target.slow) {
+        Rows rows = run(p, {&table}, target, options).rows;
         for (std::string& row : rows) row = without_open_keys(row);
         std::sort(rows.begin(), rows.end());
-        EXPECT_EQ(rows, expected) << machine.name;
+        EXPECT_EQ(rows, expected) << target.name;
       }
   }
 }
@@ -453,10 +453,10 @@ std::string key_of(const std::string& line) { return line.substr(line.find('|') 
 
 TEST_P(TopRows, HasTheFirstRowsAndFewOthers) {
   const Order order = GetParam();
-  for (const Machine& machine : machines()) {
+  for (const Target& target : targets()) {
     std::mt19937_64 random(31);
     Table table({field_of(order.type), field(columnar::Layout::kInt32)});
-    const int rows = machine.slow ? 4000 : 40000;
+    const int rows = target.slow ? 4000 : 40000;
     for (int32_t i = 0; i < rows; ++i) {
       if (i % 7000 == 6999) table.new_chunk();
       append_random(random, order.type, 0.0002, table.column(0));
@@ -472,21 +472,21 @@ TEST_P(TopRows, HasTheFirstRowsAndFewOthers) {
       if (goes_before(a, c, order)) return true;
       return !goes_before(c, a, order) && x < y;
     };
-    Rows all = run(p, {&table}, machine).rows;  // once for all that follows: sorting texts is slow under sanitizers
+    Rows all = run(p, {&table}, target).rows;  // once for all that follows: sorting texts is slow under sanitizers
     ASSERT_EQ(all.size(), static_cast<size_t>(rows));
     std::sort(all.begin(), all.end(), by_key);
     for (const int64_t wanted : {1, 10, 3000}) {
       p.pipelines[0].top = {wanted, b.column(0, order.type), order.descending, order.nulls_first, {}};
       exec::Options options;
-      options.threads = machine.slow ? 1 : 2;
+      options.threads = target.slow ? 1 : 2;
       options.morsel_rows = 6000;
-      Rows top = run(p, {&table}, machine, options).rows;
+      Rows top = run(p, {&table}, target, options).rows;
       std::sort(top.begin(), top.end(), by_key);
-      ASSERT_GE(top.size(), std::min(all.size(), static_cast<size_t>(wanted))) << machine.name;
+      ASSERT_GE(top.size(), std::min(all.size(), static_cast<size_t>(wanted))) << target.name;
       // Equal keys may come in any number: compare keys, and that every row is one of the table's.
       for (size_t i = 0; i < static_cast<size_t>(std::min<int64_t>(wanted, rows)); ++i)
-        ASSERT_EQ(key_of(top[i]), key_of(all[i])) << machine.name << " row " << i;
-      EXPECT_TRUE(std::includes(all.begin(), all.end(), top.begin(), top.end(), by_key)) << machine.name;
+        ASSERT_EQ(key_of(top[i]), key_of(all[i])) << target.name << " row " << i;
+      EXPECT_TRUE(std::includes(all.begin(), all.end(), top.begin(), top.end(), by_key)) << target.name;
     }
   }
 }
@@ -510,7 +510,7 @@ TEST(FirstRows, RisingKeysLeaveFewRows) {
   p.pipelines[0].top = {5, b.column(0, kInt4), true, true, {}};
   Table table({field(columnar::Layout::kInt32)});
   for (int32_t i = 0; i < 200000; ++i) table.column(0).append(i);
-  const Rows rows = run(p, {&table}, cpu_machine()).rows;
+  const Rows rows = run(p, {&table}, cpu_target()).rows;
   EXPECT_LE(rows.size(), 100u);
   for (const char* last : {"199995", "199996", "199997", "199998", "199999"})
     EXPECT_TRUE(std::binary_search(rows.begin(), rows.end(), last));
@@ -544,7 +544,7 @@ TEST(FirstRows, OfEachPartition) {
       options.threads = 2;
       options.morsel_rows = 5000;
       options.memory_budget = budget;
-      const Rows rows = run(p, {&table}, cpu_machine(), options).rows;
+      const Rows rows = run(p, {&table}, cpu_target(), options).rows;
       for (const auto& [partition, ordered] : partitions) {
         std::set<int32_t> keys;
         int64_t count = 0;
@@ -573,12 +573,12 @@ TEST(FirstRows, ErrorsOfOthersAreSeen) {
   Table table({field(columnar::Layout::kInt32)});
   for (int32_t i = -5; i < 3000; ++i) table.column(0).append(i);
   for (const int64_t wanted : {2, 7})  // without and with the row that fails
-    for (const Machine& machine : machines()) {
+    for (const Target& target : targets()) {
       p.pipelines[0].top.rows = wanted;
-      const Outcome outcome = run(p, {&table}, machine);
+      const Outcome outcome = run(p, {&table}, target);
       EXPECT_EQ(outcome.rows, wanted == 2 ? (Rows{"-4", "-5"}) : (Rows{"-1", "-2", "-3", "-4", "-5", "1", "2"}))
-          << machine.name;
-      EXPECT_EQ(outcome.declined, (std::vector<std::pair<int64_t, int64_t>>{{0, 5}})) << machine.name;
+          << target.name;
+      EXPECT_EQ(outcome.fallback, (std::vector<std::pair<int64_t, int64_t>>{{0, 5}})) << target.name;
     }
 }
 

@@ -99,7 +99,7 @@ block::RunResult run_stopped(block::TileState& state) {
   return result;
 }
 
-void expect_same(const std::vector<Machine>& on, int64_t memory_budget, int rows) {
+void expect_same(const std::vector<Target>& on, int64_t memory_budget, int rows) {
   for (const Wanted& wanted : kSets)
     for (const bool nulls : {false, true}) {
       const plan::Program grouped = make_program(wanted, true);
@@ -109,23 +109,23 @@ void expect_same(const std::vector<Machine>& on, int64_t memory_budget, int rows
         if (groups > rows) continue;
         const std::unique_ptr<Table> table = make_table(rows, std::max(1, groups), nulls);
         const plan::Program p = groups > 0 ? grouped : make_program(wanted, false);
-        const Outcome expected = run(p, {table.get()}, cpu_machine());
-        for (const Machine& machine : on) {
+        const Outcome expected = run(p, {table.get()}, cpu_target());
+        for (const Target& target : on) {
           exec::Options options;
           if (memory_budget > 0) options.memory_budget = memory_budget;
-          const Outcome outcome = run(p, {table.get()}, machine, options);
-          EXPECT_EQ(outcome.rows, expected.rows) << machine.name << ", " << groups << " groups, own " << own;
-          EXPECT_TRUE(outcome.declined.empty());
+          const Outcome outcome = run(p, {table.get()}, target, options);
+          EXPECT_EQ(outcome.rows, expected.rows) << target.name << ", " << groups << " groups, own " << own;
+          EXPECT_TRUE(outcome.fallback.empty());
         }
       }
     }
 }
 
-TEST(OwnGroups, SameOnAllMachines) { expect_same(machines(), 0, 3000); }
+TEST(OwnGroups, SameOnAllTargets) { expect_same(targets(), 0, 3000); }
 
 #ifndef __SANITIZE_THREAD__  // which does not know fibers
-std::vector<Machine> paused_machines(std::vector<std::unique_ptr<device::Device>>* devices) {
-  std::vector<Machine> found;
+std::vector<Target> paused_targets(std::vector<std::unique_ptr<device::Device>>* devices) {
+  std::vector<Target> found;
   for (const auto& [name, run] :
        {std::pair{"single tiles", &run_single_tiles}, {"stopped", &run_stopped}, {"SIMT apart", &run_morsel_simt}}) {
     devices->push_back(host_device(run, 2, size_t{1} << 31));
@@ -136,12 +136,12 @@ std::vector<Machine> paused_machines(std::vector<std::unique_ptr<device::Device>
 
 TEST(OwnGroups, SameInPausedLaunches) {
   std::vector<std::unique_ptr<device::Device>> devices;
-  expect_same(paused_machines(&devices), 0, 9000);
+  expect_same(paused_targets(&devices), 0, 9000);
 }
 
 TEST(OwnGroups, SameWhereTablesBecomeFull) {
   std::vector<std::unique_ptr<device::Device>> devices;
-  expect_same(paused_machines(&devices), 1, 9000);
+  expect_same(paused_targets(&devices), 1, 9000);
 }
 #endif
 

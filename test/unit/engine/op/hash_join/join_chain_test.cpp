@@ -1,5 +1,5 @@
-// Chains of joins of all kinds whose payload is seen behind them, on every machine against nested loops: joins that
-// pass build rows on between others, inner sides within and beyond their budget, and rows that the engine declines
+// Chains of joins of all kinds whose payload is seen behind them, on every target against nested loops: joins that
+// pass build rows on between others, inner sides within and beyond their budget, and fallback rows
 // before, between and behind them, which are decided here as PostgreSQL's executor node does.
 #include <gtest/gtest.h>
 
@@ -175,12 +175,11 @@ struct Chain {
   }
 };
 
-/// Runs a chain and decides the rows that it declines.
+/// Runs a chain and decides its fallback rows.
 class ChainRun {
  public:
-  ChainRun(const Chain& chain, const Machine& machine, exec::Options options)
-      : chain_(chain), program_(chain.program()) {
-    machine.use_by(&options);
+  ChainRun(const Chain& chain, const Target& target, exec::Options options) : chain_(chain), program_(chain.program()) {
+    target.use_by(&options);
     const Status valid = plan::verify(program_);
     EXPECT_TRUE(valid.is_ok()) << valid.message();
     std::vector<const op::ChunkSource*> sources;
@@ -189,11 +188,11 @@ class ChainRun {
   }
 
   Rows run() {
-    execution_->on_pass_end([this](const std::vector<op::DeclinedRow>& rows) { decide(rows); });
+    execution_->on_pass_end([this](const std::vector<op::FallbackRow>& rows) { decide(rows); });
     for (;;) {
       auto batch = execution_->next([] {});
       EXPECT_TRUE(batch.is_ok()) << batch.status().message();
-      decide(execution_->take_declined());
+      decide(execution_->take_fallback_rows());
       if (!batch.is_ok() || batch.value() == nullptr) break;
       Rows rows;
       append_rows(*batch.value(), &rows);
@@ -219,8 +218,8 @@ class ChainRun {
     return text + "|" + fields.back();
   }
 
-  void decide(const std::vector<op::DeclinedRow>& rows) {
-    for (const op::DeclinedRow& row : rows) {
+  void decide(const std::vector<op::FallbackRow>& rows) {
+    for (const op::FallbackRow& row : rows) {
       ++decided_;
       Combined combined{};
       if (row.build_join >= 0) {
@@ -242,7 +241,7 @@ class ChainRun {
     return held_.back().get();
   }
 
-  void join(size_t step, const op::DeclinedRow& row, Combined combined) {
+  void join(size_t step, const op::FallbackRow& row, Combined combined) {
     if (step == kJoins) {
       lines_.push_back(Chain::line(combined));
       return;
@@ -283,20 +282,20 @@ class ChainRun {
 
 TEST(JoinChains, AgreeWithNestedLoops) {
   int64_t decided = 0;
-  for (const Machine& machine : machines()) {
-    const uint64_t chains = machine.slow ? 12 : 120;
+  for (const Target& target : targets()) {
+    const uint64_t chains = target.slow ? 12 : 120;
     for (uint64_t seed = 0; seed < chains; ++seed) {
       std::mt19937_64 random(seed);
-      Chain chain(random, machine.slow);
+      Chain chain(random, target.slow);
       for (Side& side : chain.sides) side.table.name_columns();
       exec::Options options;
-      options.threads = machine.slow ? 1 : 2;
+      options.threads = target.slow ? 1 : 2;
       options.morsel_rows = 300;
       if (seed % 2 == 1) options.join_memory_budget = 700;
       const Rows expected = chain.expected();
-      for (int i = 0; i < (machine.keeps() ? 2 : 1); ++i) {  // with join tables that it has kept
-        ChainRun run(chain, machine, options);
-        EXPECT_EQ(run.run(), expected) << machine.name << " seed " << seed;
+      for (int i = 0; i < (target.keeps() ? 2 : 1); ++i) {  // with join tables that it has kept
+        ChainRun run(chain, target, options);
+        EXPECT_EQ(run.run(), expected) << target.name << " seed " << seed;
         decided += run.decided();
       }
     }

@@ -1,4 +1,4 @@
-// Joins of all kinds on every machine against nested loops over the same rows: unique and duplicate keys, null keys,
+// Joins of all kinds on every target against nested loops over the same rows: unique and duplicate keys, null keys,
 // dense and sparse ones, several columns, none; with and without quals; inner sides within and beyond their budget.
 #include <gtest/gtest.h>
 
@@ -136,16 +136,16 @@ struct Sides {
   }
 };
 
-/// Runs a program whose inner side has a name, and once more where the device has kept its table.
+/// Runs a program whose inner side has a name, and once more where the device has cached its table.
 template <class Check>
-void run_again(const plan::Program& program, const Sides& sides, const Machine& machine, const exec::Options& options,
+void run_again(const plan::Program& program, const Sides& sides, const Target& target, const exec::Options& options,
                Check check) {
-  for (int i = 0; i < (machine.keeps() ? 2 : 1); ++i) {
-    const Outcome outcome = run(program, sides.sources(), machine, options);
+  for (int i = 0; i < (target.keeps() ? 2 : 1); ++i) {
+    const Outcome outcome = run(program, sides.sources(), target, options);
     check(outcome.rows);
-    const int64_t kept = i == 1 && outcome.stats.passes == 1 && outcome.stats.device_rows > 0 ? 1 : 0;
-    EXPECT_GE(outcome.stats.device_joins.kept, kept);
-    if (outcome.stats.device_joins.kept > 0) {
+    const int64_t cached = i == 1 && outcome.stats.passes == 1 && outcome.stats.device_rows > 0 ? 1 : 0;
+    EXPECT_GE(outcome.stats.device_joins.cached, cached);
+    if (outcome.stats.device_joins.cached > 0) {
       EXPECT_TRUE(outcome.stats.stages[0].empty());
     }
   }
@@ -177,8 +177,8 @@ constexpr JoinKind kKinds[] = {JoinKind::kInner, JoinKind::kLeft, JoinKind::kSem
                                JoinKind::kRight, JoinKind::kFull, JoinKind::kRightSemi, JoinKind::kRightAnti};
 
 TEST_P(JoinKinds, Project) {
-  for (const Machine& machine : machines()) {
-    Sides sides(GetParam(), machine.slow);
+  for (const Target& target : targets()) {
+    Sides sides(GetParam(), target.slow);
     for (JoinKind kind : kKinds)
       for (int variant = 0; variant < 8; ++variant) {
         const bool with_quals = variant & 1, has_payload = Sides::has_payload(kind);
@@ -198,19 +198,19 @@ TEST_P(JoinKinds, Project) {
         });
         std::sort(expected.begin(), expected.end());
         exec::Options options;
-        options.threads = machine.slow ? 1 : 2;
+        options.threads = target.slow ? 1 : 2;
         options.morsel_rows = 1500;
         if (variant & 2) options.join_memory_budget = 2000;
-        run_again(p, sides, machine, options, [&](const Rows& rows) {
-          EXPECT_EQ(rows, expected) << machine.name << " kind " << static_cast<int>(kind) << " variant " << variant;
+        run_again(p, sides, target, options, [&](const Rows& rows) {
+          EXPECT_EQ(rows, expected) << target.name << " kind " << static_cast<int>(kind) << " variant " << variant;
         });
       }
   }
 }
 
 TEST_P(JoinKinds, Group) {
-  for (const Machine& machine : machines()) {
-    const Sides sides(GetParam(), machine.slow);
+  for (const Target& target : targets()) {
+    const Sides sides(GetParam(), target.slow);
     for (JoinKind kind : kKinds)
       for (int variant = 0; variant < 4; ++variant) {
         const bool with_quals = variant & 1, has_payload = Sides::has_payload(kind);
@@ -240,11 +240,11 @@ TEST_P(JoinKinds, Group) {
                              ":" + (s.values > 0 ? std::to_string(s.sum) : "NULL"));
         std::sort(expected.begin(), expected.end());
         exec::Options options;
-        options.threads = machine.slow ? 1 : 2;
+        options.threads = target.slow ? 1 : 2;
         options.morsel_rows = 1500;
-        run_again(p, sides, machine, options, [&](const Rows& rows) {
+        run_again(p, sides, target, options, [&](const Rows& rows) {
           EXPECT_EQ(merged(rows), expected)
-              << machine.name << " kind " << static_cast<int>(kind) << " variant " << variant;
+              << target.name << " kind " << static_cast<int>(kind) << " variant " << variant;
         });
       }
   }
@@ -260,8 +260,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 /// Two inner sides that are joined in several passes each, the second by a column of the first, and rows that are
-/// declined in some or all of the passes.
-TEST(JoinPasses, CombineAndDeclineOnce) {
+/// fallback rows in some or all of the passes.
+TEST(JoinPasses, CombineAndFallBackOnce) {
   const Shape shape{"", 0, 0, 80, 1, 1};
   const Side outer(3000, shape, 1), first(400, shape, 2), second(400, shape, 3);
   plan::Program p;
@@ -305,15 +305,15 @@ TEST(JoinPasses, CombineAndDeclineOnce) {
   }
   std::sort(expected.begin(), expected.end());
   std::sort(divisions.begin(), divisions.end());
-  for (const Machine& machine : machines()) {
+  for (const Target& target : targets()) {
     exec::Options options;
-    machine.use_by(&options);
-    options.join_memory_budget = machine.slow ? 5000 : 3000;
+    target.use_by(&options);
+    options.join_memory_budget = target.slow ? 5000 : 3000;
     auto execution = exec::Execution::create(p, {&first.table, &second.table, &outer.table}, {}, options).value();
     size_t hook_calls = 0;
-    std::vector<std::pair<int64_t, int64_t>> declined;
-    auto add = [&](const std::vector<op::DeclinedRow>& rows) {
-      for (const op::DeclinedRow& row : rows) {
+    std::vector<std::pair<int64_t, int64_t>> fallback;
+    auto add = [&](const std::vector<op::FallbackRow>& rows) {
+      for (const op::FallbackRow& row : rows) {
         const Row& o = outer.rows[static_cast<size_t>(row.chunk * 1700 + row.row)];
         plan::Constant key{kInt4, !o.key, -1, o.key ? int_bytes(*o.key) : ""};
         if (!execution->is_in_pass(0, {key})) continue;
@@ -322,10 +322,10 @@ TEST(JoinPasses, CombineAndDeclineOnce) {
         EXPECT_TRUE(execution->lookup(0, {key}, &matches).is_ok());
         plan::Constant next{kInt4, true, -1, {}};
         if (!matches.empty()) next = execution->payload(0, 0, *std::min_element(matches.begin(), matches.end()));
-        if (execution->is_in_pass(1, {next})) declined.emplace_back(row.chunk, row.row);
+        if (execution->is_in_pass(1, {next})) fallback.emplace_back(row.chunk, row.row);
       }
     };
-    execution->on_pass_end([&](const std::vector<op::DeclinedRow>& rows) {
+    execution->on_pass_end([&](const std::vector<op::FallbackRow>& rows) {
       ++hook_calls;
       add(rows);
     });
@@ -336,12 +336,12 @@ TEST(JoinPasses, CombineAndDeclineOnce) {
       if (batch.value() == nullptr) break;
       append_rows(*batch.value(), &rows);
     }
-    add(execution->take_declined());
+    add(execution->take_fallback_rows());
     std::sort(rows.begin(), rows.end());
-    std::sort(declined.begin(), declined.end());
-    EXPECT_EQ(rows, expected) << machine.name;
-    EXPECT_EQ(declined, divisions) << machine.name;
-    EXPECT_GT(hook_calls, 2u) << machine.name;
+    std::sort(fallback.begin(), fallback.end());
+    EXPECT_EQ(rows, expected) << target.name;
+    EXPECT_EQ(fallback, divisions) << target.name;
+    EXPECT_GT(hook_calls, 2u) << target.name;
     EXPECT_EQ(execution->stats().passes, static_cast<int64_t>(hook_calls) + 1);
   }
 }

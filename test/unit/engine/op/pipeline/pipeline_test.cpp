@@ -1,4 +1,4 @@
-// Filters, joins and aggregates over random tables on every machine, against nested loops and maps over the same rows.
+// Filters, joins and aggregates over random tables on every target, against nested loops and maps over the same rows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -91,8 +91,8 @@ class Join : public testing::TestWithParam<Shape> {};
 
 TEST_P(Join, ProjectsMatches) {
   const Shape shape = GetParam();
-  for (const Machine& machine : machines()) {
-    const Star star(machine.slow ? std::min(shape.rows, 3000) : shape.rows, shape.keys, shape.copies, shape.spread, 11);
+  for (const Target& target : targets()) {
+    const Star star(target.slow ? std::min(shape.rows, 3000) : shape.rows, shape.keys, shape.copies, shape.spread, 11);
     plan::Program p = star.join_program(900);
     plan::Builder b(p);
     p.pipelines[1].outputs = {b.column(0, kInt4), b.column(1, kInt4), b.payload(0, 0, kText)};
@@ -101,15 +101,15 @@ TEST_P(Join, ProjectsMatches) {
       expected.push_back(std::to_string(row.key) + "|" + std::to_string(row.value) + "|" + label);
     });
     std::sort(expected.begin(), expected.end());
-    EXPECT_EQ(run(p, star.sources(), machine).rows, expected) << machine.name;
+    EXPECT_EQ(run(p, star.sources(), target).rows, expected) << target.name;
   }
 }
 
 TEST_P(Join, GroupsByInnerAndOuterColumns) {
   const Shape shape = GetParam();
-  for (const Machine& machine : machines())
+  for (const Target& target : targets())
     for (int variant = 0; variant < 4; ++variant) {
-      const Star star(machine.slow ? std::min(shape.rows, 3000) : shape.rows, shape.keys, shape.copies, shape.spread,
+      const Star star(target.slow ? std::min(shape.rows, 3000) : shape.rows, shape.keys, shape.copies, shape.spread,
                       12);
       plan::Program p = star.join_program(500);
       plan::Builder b(p);
@@ -142,9 +142,9 @@ TEST_P(Join, GroupsByInnerAndOuterColumns) {
       }
       std::sort(expected.begin(), expected.end());
       exec::Options options;
-      options.threads = machine.slow ? 1 : 2;
+      options.threads = target.slow ? 1 : 2;
       options.morsel_rows = 1500;
-      EXPECT_EQ(run(p, star.sources(), machine, options).rows, expected) << machine.name << " variant " << variant;
+      EXPECT_EQ(run(p, star.sources(), target, options).rows, expected) << target.name << " variant " << variant;
     }
 }
 
@@ -179,13 +179,13 @@ TEST(Aggregate, MoreGroupsThanFit) {
   }
   exec::Options tight;
   tight.memory_budget = 300 << 10;
-  for (const Machine& machine : machines()) {
+  for (const Target& target : targets()) {
     std::map<std::string, int64_t> found;  // a group may come in parts
-    for (const std::string& line : run(p, {&table}, machine, tight).rows) {
+    for (const std::string& line : run(p, {&table}, target, tight).rows) {
       const size_t end = line.rfind('|');
       found[line.substr(0, end)] += std::stoll(line.substr(end + 1));
     }
-    EXPECT_EQ(found, expected) << machine.name;
+    EXPECT_EQ(found, expected) << target.name;
   }
 }
 
@@ -225,12 +225,12 @@ TEST(Aggregate, FilterNullsAndFlushes) {
     expected.push_back(std::to_string(key) + "|" + std::to_string(s.count) + "|" + std::to_string(s.small) + "|" +
                        std::to_string(s.small) + ":" + (s.small ? std::to_string(s.sum) : "NULL"));
   std::sort(expected.begin(), expected.end());
-  for (const Machine& machine : machines()) EXPECT_EQ(run(p, {&table}, machine).rows, expected) << machine.name;
+  for (const Target& target : targets()) EXPECT_EQ(run(p, {&table}, target).rows, expected) << target.name;
 
   exec::Options tight;  // groups are handed on in parts, which the caller combines
   tight.memory_budget = 300 << 10;
   int64_t rows = 0;
-  for (const std::string& line : run(p, {&table}, cpu_machine(), tight).rows)
+  for (const std::string& line : run(p, {&table}, cpu_target(), tight).rows)
     rows += std::stoll(line.substr(line.find('|') + 1));
   int64_t expected_rows = 0;
   for (const auto& [key, s] : groups) expected_rows += s.count;
@@ -239,13 +239,13 @@ TEST(Aggregate, FilterNullsAndFlushes) {
   tight.memory_budget = 6 << 20;  // tables that are full meet in parts, so that each group still comes once
   tight.threads = 6;
   tight.morsel_rows = 3000;
-  for (const Machine& machine : machines())
-    if (!machine.slow) {
-      EXPECT_EQ(run(p, {&table}, machine, tight).rows, expected) << machine.name;
+  for (const Target& target : targets())
+    if (!target.slow) {
+      EXPECT_EQ(run(p, {&table}, target, tight).rows, expected) << target.name;
     }
 }
 
-TEST(Aggregate, WideNumericsAreDeclined) {
+TEST(Aggregate, WideNumericsFallBack) {
   const ValueType numeric{TypeId::kNumeric, 0};
   plan::Program p;
   plan::Builder b(p);
@@ -256,10 +256,10 @@ TEST(Aggregate, WideNumericsAreDeclined) {
   Table table({field(columnar::Layout::kDecimal128)});
   for (int i = 0; i < 3; ++i) table.column(0).append(static_cast<__int128>(i));
   table.column(0).append(static_cast<__int128>(1) << 100);
-  for (const Machine& machine : machines()) {
-    const Outcome outcome = run(p, {&table}, machine);
-    EXPECT_EQ(outcome.rows, Rows{"3:00000000000000000000000000000003"}) << machine.name;
-    EXPECT_EQ(outcome.declined, (std::vector<std::pair<int64_t, int64_t>>{{0, 3}})) << machine.name;
+  for (const Target& target : targets()) {
+    const Outcome outcome = run(p, {&table}, target);
+    EXPECT_EQ(outcome.rows, Rows{"3:00000000000000000000000000000003"}) << target.name;
+    EXPECT_EQ(outcome.fallback, (std::vector<std::pair<int64_t, int64_t>>{{0, 3}})) << target.name;
   }
 }
 
@@ -271,7 +271,7 @@ TEST(Execution, RowsWithoutColumnsAreCounted) {
   p.pipelines[0].quals = {b.call("int4lt", {b.column(0, kInt4), b.constant(kInt4, false, int_bytes(7))}).value()};
   Table table({field(columnar::Layout::kInt32)});
   for (int32_t v = 0; v < 20; ++v) table.column(0).append(v);
-  for (const Machine& machine : machines()) EXPECT_EQ(run(p, {&table}, machine).rows, Rows(7)) << machine.name;
+  for (const Target& target : targets()) EXPECT_EQ(run(p, {&table}, target).rows, Rows(7)) << target.name;
 }
 
 TEST(Execution, StopsWhenTheInterruptThrows) {
@@ -306,7 +306,7 @@ TEST(Execution, DevicesWithLittleMemory) {
   pipeline.group_keys = {b.payload(0, 0, kText), b.column(2, kText), b.column(0, kInt4)};
   pipeline.aggregates = {{AggregateId::kCountStar, plan::kNoNode, plan::kNoNode},
                          {AggregateId::kSumInt4, b.column(1, kInt4), plan::kNoNode}};
-  const Machine& cpu = cpu_machine();
+  const Target& cpu = cpu_target();
   const Rows expected = run(p, star.sources(), cpu).rows;
   bool ran = false;
   for (size_t memory = 0; memory < (size_t{256} << 20); memory = memory == 0 ? 10000 : memory + memory / 3) {
@@ -333,7 +333,7 @@ TEST(Execution, SeveralDevices) {
   pipeline.group_keys = {b.payload(0, 0, kText), b.column(2, kText)};
   pipeline.aggregates = {{AggregateId::kCountStar, plan::kNoNode, plan::kNoNode},
                          {AggregateId::kSumInt4, b.column(1, kInt4), plan::kNoNode}};
-  const Machine& cpu = cpu_machine();
+  const Target& cpu = cpu_target();
   for (const plan::JoinKind kind : {plan::JoinKind::kInner, plan::JoinKind::kFull}) {
     p.joins[0].kind = kind;
     const Rows expected = run(p, star.sources(), cpu).rows;
@@ -341,12 +341,12 @@ TEST(Execution, SeveralDevices) {
     const auto full = host_device(cpu.run, 3, 1000);
     exec::Options options;
     options.threads = 6;
-    options.more_machines = {second.get(), full.get()};
+    options.more_devices = {second.get(), full.get()};
     const Outcome outcome = run(p, star.sources(), {"three devices", cpu.run, false, first.get()}, options);
     EXPECT_EQ(outcome.rows, expected);
-    ASSERT_EQ(outcome.stats.machine_rows.size(), 3u);
-    EXPECT_EQ(outcome.stats.machine_rows[2], 0);
-    EXPECT_EQ(outcome.stats.machine_rows[0] + outcome.stats.machine_rows[1], outcome.stats.device_rows);
+    ASSERT_EQ(outcome.stats.rows_by_device.size(), 3u);
+    EXPECT_EQ(outcome.stats.rows_by_device[2], 0);
+    EXPECT_EQ(outcome.stats.rows_by_device[0] + outcome.stats.rows_by_device[1], outcome.stats.device_rows);
     EXPECT_GT(outcome.stats.device_rows, 0);
   }
 }

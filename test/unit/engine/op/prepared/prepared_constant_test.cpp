@@ -1,4 +1,4 @@
-// Constants that functions take in a prepared form: matching with regular expressions, on every machine; the same
+// Constants that functions take in a prepared form: matching with regular expressions, on every target; the same
 // constant used as it is; what has no form, or none within the budget.
 #include <gtest/gtest.h>
 
@@ -33,19 +33,19 @@ plan::Program matching(const std::string& translation, bool as_text) {
 TEST(PreparedConstants, MatchOnTheHostAlone) {
   Table table({field(columnar::Layout::kUtf8)});
   for (const char* text : {"abc", "xaxc", "ac", "", "no"}) EXPECT_TRUE(table.column(0).append_bytes(text));
-  for (const Machine& machine : machines()) {
-    const Outcome outcome = run(matching("ua.c", true), {&table}, machine);
-    const bool on_host = machine.device == nullptr && !machine.slow;
-    EXPECT_EQ(outcome.rows, on_host ? Rows({"abc|ua.c", "xaxc|ua.c"}) : Rows()) << machine.name;
-    EXPECT_EQ(outcome.declined.size(), on_host ? 0u : 5u) << machine.name;
+  for (const Target& target : targets()) {
+    const Outcome outcome = run(matching("ua.c", true), {&table}, target);
+    const bool on_host = target.device == nullptr && !target.slow;
+    EXPECT_EQ(outcome.rows, on_host ? Rows({"abc|ua.c", "xaxc|ua.c"}) : Rows()) << target.name;
+    EXPECT_EQ(outcome.fallback.size(), on_host ? 0u : 5u) << target.name;
   }
 }
 
 TEST(PreparedConstants, LeaveRowsWithoutAForm) {
   Table table({field(columnar::Layout::kUtf8)});
   for (const char* text : {"abc", "xaxc"}) EXPECT_TRUE(table.column(0).append_bytes(text));
-  const Outcome outcome = run(matching("u(", false), {&table}, cpu_machine());
-  EXPECT_EQ(outcome.declined.size(), 2u);
+  const Outcome outcome = run(matching("u(", false), {&table}, cpu_target());
+  EXPECT_EQ(outcome.fallback.size(), 2u);
 }
 
 TEST(PreparedConstants, TakeNoMoreThanTheirBudget) {

@@ -1,4 +1,4 @@
-// Batches with a selection on every machine: what is not selected is neither read, counted nor left to PostgreSQL.
+// Batches with a selection on every target: what is not selected is neither read, counted nor left to PostgreSQL.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,11 +66,11 @@ struct Selected {
   std::vector<Row> rows;
 };
 
-int row_count(const Machine& machine) { return machine.slow ? 4200 : 30000; }
+int row_count(const Target& target) { return target.slow ? 4200 : 30000; }
 
-exec::Options options_of(const Machine& machine) {
+exec::Options options_of(const Target& target) {
   exec::Options options;
-  options.threads = machine.slow ? 1 : 2;
+  options.threads = target.slow ? 1 : 2;
   options.morsel_rows = 2999;  // so that morsels do not begin with a byte of the bitmap
   return options;
 }
@@ -84,22 +84,22 @@ TEST(Selection, ProjectsWhatIsThere) {
   for (const bool filters : {false, true}) {
     if (filters)
       p.pipelines[0].quals = {b.call("int4lt", {b.column(1, kInt4), b.constant(kInt4, false, int_bytes(700))}).value()};
-    for (const Machine& machine : machines())
+    for (const Target& target : targets())
       for (const Pattern& pattern : patterns())
         for (const bool named : {false, true}) {
-          Selected data(row_count(machine), 7000, pattern.selects);
+          Selected data(row_count(target), 7000, pattern.selects);
           if (named) data.table.name_columns();
           Rows expected;
           for (const Row& row : data.rows)
             if (!filters || row.value < 700)
               expected.push_back(std::to_string(row.key) + "|" + std::to_string(row.value) + "|" + row.name);
           std::sort(expected.begin(), expected.end());
-          const Outcome outcome = run(p, {&data.table}, machine, options_of(machine));
-          EXPECT_EQ(outcome.rows, expected) << machine.name << ", " << pattern.name;
-          EXPECT_EQ(outcome.stats.rows, static_cast<int64_t>(data.rows.size())) << machine.name << ", " << pattern.name;
+          const Outcome outcome = run(p, {&data.table}, target, options_of(target));
+          EXPECT_EQ(outcome.rows, expected) << target.name << ", " << pattern.name;
+          EXPECT_EQ(outcome.stats.rows, static_cast<int64_t>(data.rows.size())) << target.name << ", " << pattern.name;
           ASSERT_FALSE(outcome.stats.stages.empty());
           EXPECT_EQ(outcome.stats.stages.back().front().rows_in, static_cast<int64_t>(data.rows.size()))
-              << machine.name << ", " << pattern.name;
+              << target.name << ", " << pattern.name;
         }
   }
 }
@@ -111,31 +111,31 @@ TEST(Selection, LeavesNoErrorOfOtherRows) {
   p.sources = {{{kInt4, kInt4, kText}}};
   p.pipelines.resize(1);
   p.pipelines[0].outputs = {b.call("int4div", {b.column(0, kInt4), b.column(1, kInt4)}).value()};
-  for (const Machine& machine : machines())
+  for (const Target& target : targets())
     for (const Pattern& pattern : patterns()) {
-      const Selected data(row_count(machine), 7000, pattern.selects);
-      const Outcome outcome = run(p, {&data.table}, machine, options_of(machine));
-      EXPECT_EQ(outcome.rows.size(), data.rows.size()) << machine.name << ", " << pattern.name;
-      EXPECT_TRUE(outcome.declined.empty()) << machine.name << ", " << pattern.name;
+      const Selected data(row_count(target), 7000, pattern.selects);
+      const Outcome outcome = run(p, {&data.table}, target, options_of(target));
+      EXPECT_EQ(outcome.rows.size(), data.rows.size()) << target.name << ", " << pattern.name;
+      EXPECT_TRUE(outcome.fallback.empty()) << target.name << ", " << pattern.name;
     }
 }
 
 // A row that PostgreSQL evaluates has the number that it has in its chunk.
-TEST(Selection, NumbersDeclinedRows) {
+TEST(Selection, NumbersFallbackRows) {
   plan::Program p;
   plan::Builder b(p);
   p.sources = {{{kInt4, kInt4, kText}}};
   p.pipelines.resize(1);
   p.pipelines[0].outputs = {b.call("int4div", {b.column(1, kInt4), b.column(0, kInt4)}).value()};
-  for (const Machine& machine : machines())
+  for (const Target& target : targets())
     for (const Pattern& pattern : patterns()) {
-      const int rows = row_count(machine);
+      const int rows = row_count(target);
       const Selected data(rows, 7000, pattern.selects);
       std::vector<std::pair<int64_t, int64_t>> expected;
       for (int64_t i = 0; i < rows; i += 97)
         if (pattern.selects(i)) expected.emplace_back(i / 7000, i % 7000);
-      EXPECT_EQ(run(p, {&data.table}, machine, options_of(machine)).declined, expected)
-          << machine.name << ", " << pattern.name;
+      EXPECT_EQ(run(p, {&data.table}, target, options_of(target)).fallback, expected)
+          << target.name << ", " << pattern.name;
     }
 }
 
@@ -156,22 +156,22 @@ TEST(Selection, JoinsAndGroupsWhatIsThere) {
   probe.sink = plan::SinkKind::kAggregate;
   probe.group_keys = {b.payload(0, 0, kText), b.column(1, kInt4)};
   probe.aggregates = {{AggregateId::kCountStar, plan::kNoNode, plan::kNoNode}};
-  for (const Machine& machine : machines())
+  for (const Target& target : targets())
     for (const Pattern& pattern : patterns()) {
       const Selected inner(150, 60, [](int64_t row) { return row % 3 != 0; });
-      const Selected outer(row_count(machine), 7000, pattern.selects);
+      const Selected outer(row_count(target), 7000, pattern.selects);
       std::map<std::string, int64_t> expected;
       for (const Row& row : outer.rows)
         for (const Row& match : inner.rows)
           if (row.key == match.key) ++expected[match.name + "|" + std::to_string(row.value)];
       std::map<std::string, int64_t> found;
-      exec::Options options = options_of(machine);
+      exec::Options options = options_of(target);
       options.memory_budget = 300 << 10;  // groups come in parts
-      for (const std::string& line : run(p, {&inner.table, &outer.table}, machine, options).rows) {
+      for (const std::string& line : run(p, {&inner.table, &outer.table}, target, options).rows) {
         const size_t end = line.rfind('|');
         found[line.substr(0, end)] += std::stoll(line.substr(end + 1));
       }
-      EXPECT_EQ(found, expected) << machine.name << ", " << pattern.name;
+      EXPECT_EQ(found, expected) << target.name << ", " << pattern.name;
     }
 }
 
@@ -222,7 +222,7 @@ TEST(Selection, CountsRowsOfSlices) {
     const Selected data(30000, 7000, pattern.selects);
     Slices slices(data.table, 1111);
     exec::Options options;
-    const Outcome outcome = run(p, {&slices}, cpu_machine(), options);
+    const Outcome outcome = run(p, {&slices}, cpu_target(), options);
     // Of no rows there is no group here.
     EXPECT_EQ(outcome.rows, data.rows.empty() ? Rows() : Rows{std::to_string(data.rows.size())}) << pattern.name;
     EXPECT_EQ(outcome.stats.rows, static_cast<int64_t>(data.rows.size())) << pattern.name;

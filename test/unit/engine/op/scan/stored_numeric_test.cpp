@@ -93,19 +93,19 @@ plan::Program filtered(const ValueType& type, const std::string& ten) {
 
 void check(StoredTable& table, int count, const plan::Program& program) {
   Rows expected;
-  std::vector<std::pair<int64_t, int64_t>> declined;
+  std::vector<std::pair<int64_t, int64_t>> fallback;
   for (int row = 301; row < count; ++row) {
-    if (StoredTable::is_nan(row)) declined.emplace_back(0, row);
+    if (StoredTable::is_nan(row)) fallback.emplace_back(0, row);
     if (!StoredTable::is_nan(row) && !StoredTable::is_null(row) && StoredTable::value(row) < 1000)
       expected.push_back(std::to_string(row));
   }
   std::sort(expected.begin(), expected.end());
   exec::Options options;
   options.morsel_rows = count;
-  for (const Machine& machine : machines()) {
-    const Outcome outcome = run(program, {&table}, machine, options);
-    EXPECT_EQ(outcome.rows, expected) << machine.name;
-    EXPECT_EQ(outcome.declined, declined) << machine.name;
+  for (const Target& target : targets()) {
+    const Outcome outcome = run(program, {&table}, target, options);
+    EXPECT_EQ(outcome.rows, expected) << target.name;
+    EXPECT_EQ(outcome.fallback, fallback) << target.name;
   }
 }
 

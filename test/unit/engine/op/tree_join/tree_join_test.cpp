@@ -1,4 +1,4 @@
-// Joins by distance and by overlapping boxes, on every machine, against tries of all pairs: points on whole numbers, so
+// Joins by distance and by overlapping boxes, on every target, against tries of all pairs: points on whole numbers, so
 // that many are exactly so far away; rows that PostGIS decides about.
 #include <gtest/gtest.h>
 
@@ -161,20 +161,20 @@ constexpr JoinKind kKinds[] = {JoinKind::kInner, JoinKind::kLeft,  JoinKind::kSe
                                JoinKind::kAnti,  JoinKind::kRight, JoinKind::kFull};
 
 void try_all(SpatialMatch match, int distances) {
-  for (const Machine& machine : machines()) {
-    const Side inner(machine.slow ? 150 : 500, 1), outer(machine.slow ? 150 : 1800, 2);
+  for (const Target& target : targets()) {
+    const Side inner(target.slow ? 150 : 500, 1), outer(target.slow ? 150 : 1800, 2);
     for (const JoinKind kind : kKinds)
       for (int number = 0; number < 8 * distances; ++number) {
         const Variant v{
             kind, match, static_cast<Distance>(number / 8), number % 2 == 1, number / 2 % 2 == 1, number / 4 % 2 == 1};
         const plan::Program p = program(v);
         exec::Options options;
-        options.threads = machine.slow ? 1 : 2;
+        options.threads = target.slow ? 1 : 2;
         options.morsel_rows = 1500;
-        const Outcome outcome = run(p, {&inner.table, &outer.table}, machine, options);
+        const Outcome outcome = run(p, {&inner.table, &outer.table}, target, options);
         EXPECT_EQ(outcome.rows, expected(inner, outer, v))
-            << machine.name << " kind " << static_cast<int>(kind) << " variant " << number;
-        EXPECT_TRUE(outcome.declined.empty());
+            << target.name << " kind " << static_cast<int>(kind) << " variant " << number;
+        EXPECT_TRUE(outcome.fallback.empty());
       }
   }
 }
@@ -185,7 +185,7 @@ TEST(TreeJoin, ByBoxes) { try_all(SpatialMatch::kOverlaps, 1); }
 
 /// Rows near to something that is no point, other systems, and what is no distance.
 TEST(TreeJoin, LeavesDoubtfulRows) {
-  for (const Machine& machine : machines()) {
+  for (const Target& target : targets()) {
     Side inner(60, 1), outer(10, 2);
     const size_t sure = outer.places.size();
     for (Table* table : {&inner.table, &outer.table}) {
@@ -211,10 +211,10 @@ TEST(TreeJoin, LeavesDoubtfulRows) {
       add(bytes_of({NAN, 50}), 1);
     }
     const Variant v{JoinKind::kInner, SpatialMatch::kNear, Distance::kOuter, false, false, false};
-    const Outcome outcome = run(program(v), {&inner.table, &outer.table}, machine, {});
-    std::vector<std::pair<int64_t, int64_t>> declined;
-    for (const size_t i : {0, 2, 3, 4, 5, 6, 7}) declined.emplace_back(0, sure + i);
-    EXPECT_EQ(outcome.declined, declined) << machine.name;
+    const Outcome outcome = run(program(v), {&inner.table, &outer.table}, target, {});
+    std::vector<std::pair<int64_t, int64_t>> fallback;
+    for (const size_t i : {0, 2, 3, 4, 5, 6, 7}) fallback.emplace_back(0, sure + i);
+    EXPECT_EQ(outcome.fallback, fallback) << target.name;
   }
 }
 
@@ -225,7 +225,7 @@ TEST(TreeJoin, LooksCandidatesUp) {
     const Variant v{JoinKind::kInner, SpatialMatch::kNear, distance, false, false, false};
     const plan::Program p = program(v);
     exec::Options options;
-    cpu_machine().use_by(&options);
+    cpu_target().use_by(&options);
     auto execution = exec::Execution::create(p, {&inner.table, &outer.table}, {}, options).value();
     ASSERT_TRUE(execution->next([] {}).is_ok());
     for (const Place& probe : outer.places) {

@@ -1,7 +1,7 @@
 // The CUDA kernel of the engine, compiled as plain C++.
 #include "cuda_emulation/simt.hpp"
 #include "engine/inst/tile_cuda.cuh"
-#include "machines.hpp"
+#include "targets.hpp"
 
 namespace strom::engine::test {
 

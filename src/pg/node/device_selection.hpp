@@ -11,22 +11,22 @@
 
 namespace strom::pg::node {
 
-class MachineChoice {
+class DeviceSelection {
  public:
-  MachineChoice(const PlanSpec& plan, SourceSet& sources) : plan_(plan), sources_(sources) {}
+  DeviceSelection(const PlanSpec& plan, SourceSet& sources) : plan_(plan), sources_(sources) {}
 
   /// Sets what `options` says of devices; its threads are known. All pipelines have begun.
   void set(engine::exec::Options* options);
-  /// GPUs that the last execution could use, in the order of engine::exec::Stats::machine_rows.
-  const gpu::GpuMachines& machines() const { return machines_; }
+  /// GPUs that the last execution could use, in the order of engine::exec::Stats::rows_by_device.
+  const gpu::GpuDevices& devices() const { return devices_; }
 
  private:
-  void set_machines(engine::exec::Options* options);
+  void set_devices(engine::exec::Options* options);
 
   const PlanSpec& plan_;
   SourceSet& sources_;
-  gpu::GpuMachines machines_;  // outlive the execution
-  std::vector<std::vector<uint32_t>> near_machines_;
+  gpu::GpuDevices devices_;  // outlive the execution
+  std::vector<std::vector<uint32_t>> near_devices_;
 };
 
 }  // namespace strom::pg::node

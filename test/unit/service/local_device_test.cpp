@@ -1,5 +1,5 @@
 // Launches that are told to stop, that are paused, and that do not end, on the devices of tests.
-#include "service/local_machine.hpp"
+#include "service/local_device.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -65,17 +65,17 @@ plan::Program pairs() {
   return program;
 }
 
-/// The machine without a limit of tiles in a launch; the first launches find the flag set.
+/// The device without a limit of tiles in a launch; the first launches find the flag set.
 class Unbounded final : public engine::device::Device {
  public:
-  Unbounded(Device* machine, int stopped) : machine_(machine), stopped_(stopped) {}
-  std::string name() const override { return machine_->name(); }
-  int states_per_worker() const override { return machine_->states_per_worker(); }
+  Unbounded(Device* device, int stopped) : device_(device), stopped_(stopped) {}
+  std::string name() const override { return device_->name(); }
+  int states_per_worker() const override { return device_->states_per_worker(); }
   Result<std::unique_ptr<DeviceRegion>> allocate(size_t bytes, bool mirrored, const KeepGoing& keep_going) override {
-    return machine_->allocate(bytes, mirrored, keep_going);
+    return device_->allocate(bytes, mirrored, keep_going);
   }
   Status run(const DeviceWork& work, const KeepGoing& keep_going) override {
-    if (work.count == 0) return machine_->run(work, keep_going);
+    if (work.count == 0) return device_->run(work, keep_going);
     const DeviceRegion& region = *work.out.front().region;
     const auto on_host = [&](auto* device) {
       return reinterpret_cast<decltype(device)>(region.host() + (reinterpret_cast<char*>(device) - region.device()));
@@ -87,23 +87,23 @@ class Unbounded final : public engine::device::Device {
       *on_host(work.stop) = 1;
       told.in.push_back({&region, static_cast<size_t>(reinterpret_cast<char*>(work.stop) - region.device()), 4});
     }
-    STROM_TRY(machine_->run(told, keep_going));
+    STROM_TRY(device_->run(told, keep_going));
     for (int i = 0; i < work.count; ++i)
       if (on_host(work.results)[i] == RunResult::kPaused) ++paused;
     if (launches <= stopped_) {
       *on_host(work.stop) = 0;
-      return machine_->run({{told.in.back()}, nullptr, nullptr, 0, {}}, keep_going);
+      return device_->run({{told.in.back()}, nullptr, nullptr, 0, {}}, keep_going);
     }
     return {};
   }
   std::atomic<int> launches = 0, paused = 0;
 
  private:
-  Device* const machine_;
+  Device* const device_;
   const int stopped_;
 };
 
-class Machine : public testing::Test {
+class LocalDeviceTest : public testing::Test {
  protected:
   void open(const char* path) {
     auto module = device::Module::open(path);
@@ -113,12 +113,12 @@ class Machine : public testing::Test {
 
   /// The count; a failure.
   static Result<int64_t> count(
-      int32_t inner, int32_t outer, engine::device::Device* machine,
+      int32_t inner, int32_t outer, engine::device::Device* device,
       const engine::exec::InterruptCheck& interrupt = [] {}) {
     const plan::Program program = pairs();
     const Numbers some(inner), others(outer);
     engine::exec::Options options;
-    options.machine = machine;
+    options.device = device;
     options.device_rows = outer;
     STROM_ASSIGN(const auto execution, Execution::create(program, {&some, &others}, {}, options));
     int64_t found = 0;
@@ -131,14 +131,14 @@ class Machine : public testing::Test {
   std::unique_ptr<device::Device> device_;
 };
 
-class AnyDevice : public Machine, public testing::WithParamInterface<const char*> {
+class AnyDevice : public LocalDeviceTest, public testing::WithParamInterface<const char*> {
  protected:
   void SetUp() override { open(GetParam()); }
   bool is_slow() const { return std::string(GetParam()) != STROM_HOST_MODULE_PATH; }
 };
 
 /// One whose launches go on while the host does something else, and can hang.
-class HostDevice : public Machine {
+class HostDevice : public LocalDeviceTest {
  protected:
   static void SetUpTestSuite() { setenv("STROM_HOST_DEVICE_HANG", folder().path("hang").c_str(), 1); }
   static Folder& folder() {
@@ -149,8 +149,8 @@ class HostDevice : public Machine {
 };
 
 TEST_P(AnyDevice, a_launch_that_finds_the_flag_pauses) {
-  LocalMachine machine(device_.get());
-  Unbounded unbounded(&machine, 3);
+  LocalDevice local(device_.get());
+  Unbounded unbounded(&local, 3);
   const int32_t inner = 3, outer = is_slow() ? 5000 : 50000;
   const auto found = count(inner, outer, &unbounded);
   ASSERT_TRUE(found.is_ok()) << found.status().message();
@@ -159,8 +159,8 @@ TEST_P(AnyDevice, a_launch_that_finds_the_flag_pauses) {
 }
 
 TEST_F(HostDevice, a_query_that_is_ended_ends_its_launch) {
-  LocalMachine machine(device_.get());
-  Unbounded unbounded(&machine, 0);
+  LocalDevice local(device_.get());
+  Unbounded unbounded(&local, 0);
   const auto begin = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point told{};
   const auto end = [&] {
@@ -170,12 +170,12 @@ TEST_F(HostDevice, a_query_that_is_ended_ends_its_launch) {
   };
   EXPECT_THROW((void)count(1'000'000, 1'000'000, &unbounded, end), std::runtime_error);
   EXPECT_LT(std::chrono::steady_clock::now() - told, milliseconds(1000));
-  EXPECT_EQ(count(10, 1000, &machine).value(), 10000);
+  EXPECT_EQ(count(10, 1000, &local).value(), 10000);
 }
 
 TEST_F(HostDevice, a_launch_that_takes_long_pauses) {
-  LocalMachine machine(device_.get(), milliseconds(400));
-  Unbounded unbounded(&machine, 0);
+  LocalDevice local(device_.get(), milliseconds(400));
+  Unbounded unbounded(&local, 0);
   int32_t outer = 20000;
   // Until it is more than one launch may take.
   for (; unbounded.paused == 0 && outer < 2'000'000; outer *= 2) {
@@ -191,8 +191,8 @@ TEST_F(HostDevice, a_launch_that_does_not_end_has_lost_the_device) {
   const auto begin = std::chrono::steady_clock::now();
   // In a process that ends with it, as the service does.
   const auto lose = [this] {
-    LocalMachine machine(device_.get(), milliseconds(300));
-    const Status lost = count(10, 1000, &machine).status();
+    LocalDevice local(device_.get(), milliseconds(300));
+    const Status lost = count(10, 1000, &local).status();
     _exit(lost.code() == ErrorCode::kDeviceLost && !lost.hint().empty() ? 0 : 1);
   };
   EXPECT_EXIT(lose(), testing::ExitedWithCode(0), "");

@@ -1,10 +1,10 @@
-#include "machines.hpp"
+#include "targets.hpp"
 
 #include "engine/exec/execution.hpp"
 #include "engine/inst/tile_cpu.hpp"
 #ifdef STROM_EMULATED_MODULE_PATH
 #include "../device/test_module.hpp"
-#include "service/local_machine.hpp"
+#include "service/local_device.hpp"
 #endif
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace {
 
 [[maybe_unused]] constexpr char kCudaDevice[] = "CUDA device";
 
-std::vector<Machine> find_machines() {
-  std::vector<Machine> found;
+std::vector<Target> find_targets() {
+  std::vector<Target> found;
   for (platform::Isa isa : {platform::Isa::kBaseline, platform::Isa::kV2, platform::Isa::kV3, platform::Isa::kV4})
     if (isa <= platform::best_isa()) found.push_back({platform::isa_name(isa), inst::run_morsel_for(isa), false});
 #ifndef __SANITIZE_THREAD__  // which does not know fibers
@@ -28,11 +28,11 @@ std::vector<Machine> find_machines() {
 #ifdef STROM_EMULATED_MODULE_PATH
   static const std::unique_ptr<strom::device::Device> device =
       strom::device::Device::open(strom::device::Module::open(strom::device::test::module_path()).value(), 0).value();
-  static service::LocalMachine cuda(device.get());
+  static service::LocalDevice cuda(device.get());
   const bool emulated = strom::device::test::is_emulated();
   found.push_back({kCudaDevice, inst::run_morsel_for(platform::best_isa()), emulated, &cuda});
   if (!emulated) {  // all else was tested elsewhere
-    const auto others = [](const Machine& machine) { return machine.name != kCudaDevice; };
+    const auto others = [](const Target& target) { return target.name != kCudaDevice; };
     found.erase(std::remove_if(found.begin(), found.end(), others), found.end());
   }
 #endif
@@ -41,13 +41,13 @@ std::vector<Machine> find_machines() {
 
 }  // namespace
 
-const std::vector<Machine>& machines() {
-  static const std::vector<Machine> found = find_machines();
+const std::vector<Target>& targets() {
+  static const std::vector<Target> found = find_targets();
   return found;
 }
 
-const Machine& cpu_machine() {
-  static const Machine baseline{"baseline", inst::run_morsel_for(platform::Isa::kBaseline), false};
+const Target& cpu_target() {
+  static const Target baseline{"baseline", inst::run_morsel_for(platform::Isa::kBaseline), false};
   return baseline;
 }
 

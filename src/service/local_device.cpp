@@ -1,4 +1,4 @@
-#include "service/local_machine.hpp"
+#include "service/local_device.hpp"
 
 #include <chrono>
 #include <exception>
@@ -56,11 +56,11 @@ Result<device::DeviceMemory> allocate_if_free(const device::Device& device, size
   return memory;
 }
 
-std::string LocalMachine::name() const {
+std::string LocalDevice::name() const {
   return std::string(device_->facts().name) + " (" + device_->facts().architecture + ")";
 }
 
-Result<std::unique_ptr<DeviceRegion>> LocalMachine::allocate(size_t bytes, bool mirrored, const KeepGoing&) {
+Result<std::unique_ptr<DeviceRegion>> LocalDevice::allocate(size_t bytes, bool mirrored, const KeepGoing&) {
   STROM_TRY(device_->use());
   STROM_ASSIGN(device::DeviceMemory memory, allocate_if_free(*device_, bytes));
   device::PinnedMemory mirror;
@@ -70,7 +70,7 @@ Result<std::unique_ptr<DeviceRegion>> LocalMachine::allocate(size_t bytes, bool 
   return std::unique_ptr<DeviceRegion>(new LocalRegion(std::move(memory), std::move(mirror), bytes));
 }
 
-Result<std::unique_ptr<LocalMachine::Lane>> LocalMachine::take_lane() {
+Result<std::unique_ptr<LocalDevice::Lane>> LocalDevice::take_lane() {
   {
     const std::lock_guard lock(mutex_);
     if (!idle_.empty()) {
@@ -86,7 +86,7 @@ Result<std::unique_ptr<LocalMachine::Lane>> LocalMachine::take_lane() {
 }
 
 /// Tiles of the run end with the one that they are at. By a stream of its own: that of the run waits for them.
-Status LocalMachine::tell(Lane& lane, const DeviceWork& work, const int32_t& word) const {
+Status LocalDevice::tell(Lane& lane, const DeviceWork& work, const int32_t& word) const {
   if (!lane.teller) {
     STROM_ASSIGN(lane.teller.emplace(), device_->create_stream());
   }
@@ -95,7 +95,7 @@ Status LocalMachine::tell(Lane& lane, const DeviceWork& work, const int32_t& wor
 }
 
 /// Until the run is done: Ok, or kCancelled when `keep_going` said so before. kDeviceLost when it does not end.
-Status LocalMachine::await_end(Lane& lane, const DeviceWork& work, const KeepGoing& keep_going) const {
+Status LocalDevice::await_end(Lane& lane, const DeviceWork& work, const KeepGoing& keep_going) const {
   const auto begin = Clock::now();
   const bool is_launch = work.count > 0 || work.pages != nullptr;
   const bool is_watched = is_launch && launch_limit_.count() > 0;
@@ -137,7 +137,7 @@ Status LocalMachine::await_end(Lane& lane, const DeviceWork& work, const KeepGoi
   return is_abandoned ? Status(ErrorCode::kCancelled, "stopped") : Status::ok();
 }
 
-Status LocalMachine::run_in(Lane& lane, const DeviceWork& work, const KeepGoing& keep_going) const {
+Status LocalDevice::run_in(Lane& lane, const DeviceWork& work, const KeepGoing& keep_going) const {
   for (const DeviceRange& range : work.in)
     STROM_TRY(
         lane.stream.copy_in(range.region->device() + range.offset, range.region->host() + range.offset, range.bytes));
@@ -158,15 +158,15 @@ Status LocalMachine::run_in(Lane& lane, const DeviceWork& work, const KeepGoing&
   return await_end(lane, work, keep_going);
 }
 
-Result<std::shared_ptr<const engine::device::DeviceFile>> LocalMachine::open_file(int descriptor,
-                                                                                  const std::string& name,
-                                                                                  const KeepGoing&) {
+Result<std::shared_ptr<const engine::device::DeviceFile>> LocalDevice::open_file(int descriptor,
+                                                                                 const std::string& name,
+                                                                                 const KeepGoing&) {
   STROM_TRY(device_->use());
   STROM_ASSIGN(std::shared_ptr<const StoredFile> file, storage_.open(descriptor, name));
   return std::shared_ptr<const engine::device::DeviceFile>(std::move(file));
 }
 
-Status LocalMachine::run(const DeviceWork& work, const KeepGoing& keep_going) {
+Status LocalDevice::run(const DeviceWork& work, const KeepGoing& keep_going) {
   STROM_TRY(device_->use());
   STROM_ASSIGN(std::unique_ptr<Lane> lane, take_lane());
   const Status status = run_in(*lane, work, keep_going);

@@ -19,12 +19,12 @@ namespace strom::service {
 /// Memory of the device; kOverBudget where the device has not enough now, so that the engine does without.
 Result<device::DeviceMemory> allocate_if_free(const device::Device& device, size_t bytes);
 
-class LocalMachine final : public engine::device::Device {
+class LocalDevice final : public engine::device::Device {
  public:
   /// A launch that takes half of the limit is paused; one that takes all of it while no other ends has lost the device
   /// (kDeviceLost). 0: no limit.
-  explicit LocalMachine(const device::Device* device, std::chrono::milliseconds launch_limit = {},
-                        StorageOptions storage = {})
+  explicit LocalDevice(const device::Device* device, std::chrono::milliseconds launch_limit = {},
+                       StorageOptions storage = {})
       : device_(device), launch_limit_(launch_limit), storage_(device, std::move(storage)) {}
 
   std::string name() const override;

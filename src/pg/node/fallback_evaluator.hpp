@@ -1,4 +1,4 @@
-// Rows that the engine declined, decided by PostgreSQL's own expressions in PostgreSQL's order. Used by QueryRun.
+// Fallback rows, decided by PostgreSQL's own expressions in PostgreSQL's order. Used by QueryRun.
 // C++ code: throws PostgresError (also the query's own errors) and StatusError.
 #pragma once
 
@@ -14,10 +14,10 @@
 
 namespace strom::pg::node {
 
-class Recheck {
+class FallbackEvaluator {
  public:
   /// Compiles the expressions; they live as long as the executor state.
-  Recheck(CustomScanState* state, const PlanSpec& plan);
+  FallbackEvaluator(CustomScanState* state, const PlanSpec& plan);
 
   /// Where rows come from, one for each pipeline. Forgets queued rows.
   void bind(std::vector<source::RowSource*> sources);
@@ -26,13 +26,13 @@ class Recheck {
   void count_reasons(FallbackReasons* reasons) { reasons_ = reasons; }
 
   /// Decides a row of the last pipeline; what it results in is queued for pop().
-  void decide(const engine::op::DeclinedRow& row, engine::exec::Execution& execution);
+  void decide(const engine::op::FallbackRow& row, engine::exec::Execution& execution);
 
   /// The table of `join` is built anew.
   void begin_build(uint32_t join);
   /// Decides a row of a build pipeline and adds it to its table when it passes the filters. One with a key that the
-  /// engine cannot hold equals no key that it can: the table has it, where nothing finds it, and it is kept here.
-  void decide_build(const engine::op::DeclinedRow& row, uint32_t join, engine::exec::Execution& execution);
+  /// engine cannot hold equals no key that it can: the table has it, where nothing finds it, and it is stored here.
+  void decide_build(const engine::op::FallbackRow& row, uint32_t join, engine::exec::Execution& execution);
 
   /// The oldest queued row becomes the current one; false when there is none, and then its memory is released.
   bool pop();
@@ -63,10 +63,10 @@ class Recheck {
     Datum* values = nullptr;
     bool* nulls = nullptr;
   };
-  void load_source(size_t pipeline, const engine::op::DeclinedRow& row);
+  void load_source(size_t pipeline, const engine::op::FallbackRow& row);
   bool passes(ExprState* filters);
   Value evaluate(ExprState* expr);
-  static Value kept(Value value, const Node* expr, MemoryContext memory);
+  static Value copied(Value value, const Node* expr, MemoryContext memory);
   engine::plan::Constant key(ExprState* expr, const engine::plan::ValueType& type, bool* held);
   void keep_odd_row(uint32_t join, int64_t build_row, bool has_odd_key);
   void find_odd_candidates(size_t depth, std::vector<int64_t>* candidates);
@@ -78,7 +78,7 @@ class Recheck {
   };
   Keys outer_key_values(size_t depth);
   bool is_in_pass(size_t depth, const engine::exec::Execution& execution);
-  void join(size_t depth, const engine::op::DeclinedRow& row, engine::exec::Execution& execution);
+  void join(size_t depth, const engine::op::FallbackRow& row, engine::exec::Execution& execution);
   bool find_candidates(size_t depth, const engine::exec::Execution& execution, std::vector<int64_t>* candidates);
   void load_payload(size_t join, int64_t row, const engine::exec::Execution& execution);
   void clear_payload(size_t join);

@@ -1,4 +1,4 @@
-#include "pg/planner/costs/kept_columns.hpp"
+#include "pg/planner/costs/cached_columns.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -29,8 +29,8 @@ Found find(Oid oid, table::KindNumber kind, const gpu::ServiceContents& contents
   const table::Storage table = table::kind(kind).storage(oid);
   Found found;
   for (const std::string& label : table.labels) {
-    const auto row = contents.kept.find(label);
-    if (row == contents.kept.end()) continue;
+    const auto row = contents.cached.find(label);
+    if (row == contents.cached.end()) continue;
     found.bytes += static_cast<double>(row->second.bytes);
     found.columns += static_cast<double>(row->second.bytes) * row->second.columns;
   }
@@ -56,8 +56,8 @@ const Found& found_now(Oid oid, table::KindNumber kind) {
 
 }  // namespace
 
-KeptColumns kept_columns(const EngineScan* scan, int columns) {
-  KeptColumns kept;
+CachedColumns cached_columns(const EngineScan* scan, int columns) {
+  CachedColumns cached;
   boundary::entry([&] {
     const int leaves = list_length(scan->leaf_tables);
     for (int i = 0; i < std::max(1, leaves); ++i) {
@@ -65,11 +65,11 @@ KeptColumns kept_columns(const EngineScan* scan, int columns) {
                                ? found_now(scan->table, scan->kind)
                                : found_now(list_nth_oid(scan->leaf_tables, i), list_nth_int(scan->leaf_kinds, i));
       // Those that other queries read are likely to be those that this one does.
-      kept.bytes += found.columns > columns ? found.bytes * columns / found.columns : found.bytes;
-      if (i == 0) kept.device = found.device;
+      cached.bytes += found.columns > columns ? found.bytes * columns / found.columns : found.bytes;
+      if (i == 0) cached.device = found.device;
     }
   });
-  return kept;
+  return cached;
 }
 
 }  // namespace strom::pg::planner

@@ -1,4 +1,4 @@
-// The machines that run tile code in tests: every instruction set of the CPU that this one has, the CUDA kernel as
+// What runs tile code in tests: every instruction set that the CPU has, the CUDA kernel as
 // plain C++ behind the SIMT header, and, when built with nvcc, the interpreted PTX of the real kernel; and devices with
 // memory of their own: one whose tiles run on the CPU, and the emulated CUDA device.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace strom::engine::test {
 
-struct Machine {
+struct Target {
   std::string name;
   block::RunMorsel run;
   bool slow;  // emulated: use little data
@@ -24,14 +24,14 @@ struct Machine {
   /// Makes an execution run on it.
   void use_by(exec::Options* options) const {
     options->run = run;
-    options->machine = device;
+    options->device = device;
     options->device_morsel_rows = 5000;
   }
 };
 
-const std::vector<Machine>& machines();
+const std::vector<Target>& targets();
 /// The CPU alone, for what is about its workers.
-const Machine& cpu_machine();
+const Target& cpu_target();
 
 /// A device with memory apart from the host's, whose tiles run on the CPU. Holds at most
 /// `memory` bytes.

@@ -18,10 +18,10 @@
 
 namespace strom::service {
 
-class RemoteMachine final : public engine::device::Device, private engine::device::DeviceCache {
+class RemoteDevice final : public engine::device::Device, private engine::device::DeviceCache {
  public:
   /// As Client::connect().
-  static Result<std::unique_ptr<RemoteMachine>> connect(const ClientOptions& options);
+  static Result<std::unique_ptr<RemoteDevice>> connect(const ClientOptions& options);
 
   std::string name() const override { return client_->welcome().device; }
   int states_per_worker() const override { return static_cast<int>(client_->welcome().processors); }
@@ -32,9 +32,9 @@ class RemoteMachine final : public engine::device::Device, private engine::devic
   Result<std::shared_ptr<const engine::device::DeviceFile>> open_file(int descriptor, const std::string& name,
                                                                       const KeepGoing& keep_going) override;
   Status run(const engine::device::DeviceWork& work, const KeepGoing& keep_going) override;
-  engine::device::DeviceCache* cache() override { return keeps_columns_ ? this : nullptr; }
+  engine::device::DeviceCache* cache() override { return caches_columns_ ? this : nullptr; }
   /// Whether executions from now on use columns that stay on the device. They do at first.
-  void set_keeps_columns(bool keeps) { keeps_columns_ = keeps; }
+  void set_caches_columns(bool caches) { caches_columns_ = caches; }
 
   /// Of the service, by number, with what they have to do now.
   Result<std::vector<DeviceRow>> devices(const KeepGoing& keep_going);
@@ -59,7 +59,7 @@ class RemoteMachine final : public engine::device::Device, private engine::devic
   class File;
   class CachedRegion;
   struct Pins;
-  explicit RemoteMachine(std::unique_ptr<Client> client) : client_(std::move(client)) {}
+  explicit RemoteDevice(std::unique_ptr<Client> client) : client_(std::move(client)) {}
 
   Result<std::vector<engine::device::FoundColumn>> find(const std::vector<std::string>& names,
                                                         const KeepGoing& keep_going) override;
@@ -97,7 +97,7 @@ class RemoteMachine final : public engine::device::Device, private engine::devic
   bool is_reading_ = false;  // one of the waiting threads reads for all
   std::map<uint32_t, std::optional<Reply>> awaited_;
   std::map<uint32_t, Message> unwanted_;  // requests for memory and files that nobody waits for any more
-  std::atomic<bool> keeps_columns_ = true;
+  std::atomic<bool> caches_columns_ = true;
   Status lost_;
   int64_t regions_ = 0;
 };

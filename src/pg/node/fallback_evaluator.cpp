@@ -1,4 +1,4 @@
-#include "pg/node/recheck.hpp"
+#include "pg/node/fallback_evaluator.hpp"
 
 #include <cstring>
 
@@ -12,7 +12,7 @@ namespace strom::pg::node {
 using boundary::guard;
 using boundary::throw_if_failed;
 using engine::exec::Execution;
-using engine::op::DeclinedRow;
+using engine::op::FallbackRow;
 using engine::plan::Constant;
 using engine::plan::ValueType;
 using registry::Phys;
@@ -61,7 +61,7 @@ void convert_key(TypeId from, TypeId to, std::string* bytes) {
 
 }  // namespace
 
-Recheck::Recheck(CustomScanState* state, const PlanSpec& plan) : plan_(plan) {
+FallbackEvaluator::FallbackEvaluator(CustomScanState* state, const PlanSpec& plan) : plan_(plan) {
   PlanState* parent = &state->ss.ps;
   context_ = guard([state] { return CreateExprContext(state->ss.ps.state); });
   slot_ = guard([state] {
@@ -85,14 +85,14 @@ Recheck::Recheck(CustomScanState* state, const PlanSpec& plan) : plan_(plan) {
     aggregates_.push_back({compile(one.argument, parent), compile(one.second, parent), compile(one.filter, parent)});
 }
 
-void Recheck::bind(std::vector<source::RowSource*> sources) {
+void FallbackEvaluator::bind(std::vector<source::RowSource*> sources) {
   sources_ = std::move(sources);
   for (uint32_t join = 0; join < odd_rows_.size(); ++join) begin_build(join);
   queue_.clear();
   pop();
 }
 
-void Recheck::begin_build(uint32_t join) {
+void FallbackEvaluator::begin_build(uint32_t join) {
   OddRows& odd = odd_rows_[join];
   odd.rows.clear();
   odd.by_build_row.clear();
@@ -100,7 +100,7 @@ void Recheck::begin_build(uint32_t join) {
   if (MemoryContext memory = odd.memory) guard([memory] { MemoryContextReset(memory); });
 }
 
-void Recheck::load_source(size_t pipeline, const DeclinedRow& row) {
+void FallbackEvaluator::load_source(size_t pipeline, const FallbackRow& row) {
   const std::vector<int>& slots = plan_.pipelines[pipeline].slots;
   values_read_.resize(slots.size());
   nulls_read_.reset(new bool[slots.size()]);
@@ -115,7 +115,7 @@ void Recheck::load_source(size_t pipeline, const DeclinedRow& row) {
   }
 }
 
-bool Recheck::passes(ExprState* filters) {
+bool FallbackEvaluator::passes(ExprState* filters) {
   if (filters == nullptr) return true;
   ExprContext* context = context_;
   return guard([=] {
@@ -126,7 +126,7 @@ bool Recheck::passes(ExprState* filters) {
   });
 }
 
-Recheck::Value Recheck::evaluate(ExprState* expr) {
+FallbackEvaluator::Value FallbackEvaluator::evaluate(ExprState* expr) {
   ExprContext* context = context_;
   return guard([=] {
     Value value;
@@ -138,7 +138,7 @@ Recheck::Value Recheck::evaluate(ExprState* expr) {
 }
 
 // A copy of the value of `expr` in `memory`.
-Recheck::Value Recheck::kept(Value value, const Node* expr, MemoryContext memory) {
+FallbackEvaluator::Value FallbackEvaluator::copied(Value value, const Node* expr, MemoryContext memory) {
   if (value.is_null) return value;
   return guard([=] {
     int16 length;
@@ -162,7 +162,7 @@ bool shortest_decimal(Datum numeric, std::string* bytes) {
 }
 
 // `held` false: the value is none that the engine can hold.
-Constant Recheck::key(ExprState* expr, const ValueType& type, bool* held) {
+Constant FallbackEvaluator::key(ExprState* expr, const ValueType& type, bool* held) {
   const Value value = evaluate(expr);
   Constant constant{type, value.is_null, -1, {}};
   *held = true;
@@ -181,7 +181,7 @@ Constant Recheck::key(ExprState* expr, const ValueType& type, bool* held) {
 }
 
 // Of the keys that can be such as the engine cannot hold. Equal keys have the same.
-uint32_t Recheck::hash_of(const std::vector<Value>& keys, const std::vector<ExprState*>& exprs) {
+uint32_t FallbackEvaluator::hash_of(const std::vector<Value>& keys, const std::vector<ExprState*>& exprs) {
   uint32_t hash = 0;
   for (size_t i = 0; i < keys.size(); ++i) {
     const auto* expr = reinterpret_cast<const Node*>(exprs[i]->expr);
@@ -195,7 +195,7 @@ uint32_t Recheck::hash_of(const std::vector<Value>& keys, const std::vector<Expr
 }
 
 // The row in the slot, a row of the build side of `join`, which the table has as `build_row`.
-void Recheck::keep_odd_row(uint32_t join, int64_t build_row, bool has_odd_key) {
+void FallbackEvaluator::keep_odd_row(uint32_t join, int64_t build_row, bool has_odd_key) {
   OddRows& known = odd_rows_[join];
   if (known.memory == nullptr)
     known.memory = guard([this] {
@@ -204,11 +204,11 @@ void Recheck::keep_odd_row(uint32_t join, int64_t build_row, bool has_odd_key) {
     });
   OddRow odd{build_row, has_odd_key, {}, {}};
   for (ExprState* expr : inner_keys_[join])
-    odd.keys.push_back(kept(evaluate(expr), reinterpret_cast<Node*>(expr->expr), known.memory));
+    odd.keys.push_back(copied(evaluate(expr), reinterpret_cast<Node*>(expr->expr), known.memory));
   for (const int slot : plan_.joins[join].payload_slots) {
     const auto* entry = static_cast<const TargetEntry*>(list_nth(plan_.custom_scan->custom_scan_tlist, slot - 1));
-    odd.payload.push_back(kept({slot_->tts_values[slot - 1], slot_->tts_isnull[slot - 1]},
-                               reinterpret_cast<const Node*>(entry->expr), known.memory));
+    odd.payload.push_back(copied({slot_->tts_values[slot - 1], slot_->tts_isnull[slot - 1]},
+                                 reinterpret_cast<const Node*>(entry->expr), known.memory));
   }
   known.by_build_row[build_row] = known.rows.size();
   if (has_odd_key) known.by_key.emplace(hash_of(odd.keys, inner_keys_[join]), known.rows.size());
@@ -216,14 +216,14 @@ void Recheck::keep_odd_row(uint32_t join, int64_t build_row, bool has_odd_key) {
 }
 
 // What the row before was evaluated with goes: of a value that is stored out of line all of it was fetched.
-void Recheck::begin_row() {
+void FallbackEvaluator::begin_row() {
   guard([this] {
     ResetExprContext(context_);
     ExecStoreAllNullTuple(slot_);
   });
 }
 
-void Recheck::decide_build(const DeclinedRow& row, uint32_t join, Execution& execution) {
+void FallbackEvaluator::decide_build(const FallbackRow& row, uint32_t join, Execution& execution) {
   begin_row();
   load_source(row.pipeline, row);
   if (!passes(filters_[row.pipeline])) return;
@@ -254,7 +254,7 @@ void Recheck::decide_build(const DeclinedRow& row, uint32_t join, Execution& exe
   if (!of_other_pass && (odd_key || odd_payload)) keep_odd_row(join, number, odd_key);
 }
 
-void Recheck::decide(const DeclinedRow& row, Execution& execution) {
+void FallbackEvaluator::decide(const FallbackRow& row, Execution& execution) {
   begin_row();
   if (row.build_join >= 0) {
     const auto depth = static_cast<size_t>(row.build_join);
@@ -268,7 +268,7 @@ void Recheck::decide(const DeclinedRow& row, Execution& execution) {
 }
 
 // As the engine joins, one join after the other in the planner's order.
-void Recheck::join(size_t depth, const DeclinedRow& row, Execution& execution) {
+void FallbackEvaluator::join(size_t depth, const FallbackRow& row, Execution& execution) {
   using engine::plan::JoinKind;
   boundary::check_for_interrupts();
   if (depth == plan_.joins.size()) {
@@ -305,7 +305,7 @@ void Recheck::join(size_t depth, const DeclinedRow& row, Execution& execution) {
 
 // The row's keys as the table of a join has them; those that the engine cannot hold as nulls, as decide_build() has
 // them.
-Recheck::Keys Recheck::outer_key_values(size_t depth) {
+FallbackEvaluator::Keys FallbackEvaluator::outer_key_values(size_t depth) {
   const engine::plan::Program& program = plan_.program;
   const uint32_t join = program.pipelines.back().joins[depth];
   Keys keys;
@@ -319,13 +319,13 @@ Recheck::Keys Recheck::outer_key_values(size_t depth) {
   return keys;
 }
 
-bool Recheck::is_in_pass(size_t depth, const Execution& execution) {
+bool FallbackEvaluator::is_in_pass(size_t depth, const Execution& execution) {
   const uint32_t join = plan_.program.pipelines.back().joins[depth];
   return !execution.is_partitioned(join) || execution.is_in_pass(join, outer_key_values(depth).values);
 }
 
 // Build rows with the row's key. False when another pass over the outer side looks for them.
-bool Recheck::find_candidates(size_t depth, const Execution& execution, std::vector<int64_t>* candidates) {
+bool FallbackEvaluator::find_candidates(size_t depth, const Execution& execution, std::vector<int64_t>* candidates) {
   const uint32_t join = plan_.program.pipelines.back().joins[depth];
   const Keys keys = outer_key_values(depth);
   if (!execution.is_in_pass(join, keys.values)) return false;
@@ -339,7 +339,7 @@ bool Recheck::find_candidates(size_t depth, const Execution& execution, std::vec
 }
 
 // Build rows with a key that the engine cannot hold, and the row's key, compared by PostgreSQL.
-void Recheck::find_odd_candidates(size_t depth, std::vector<int64_t>* candidates) {
+void FallbackEvaluator::find_odd_candidates(size_t depth, std::vector<int64_t>* candidates) {
   const OddRows& odd_rows = odd_rows_[plan_.program.pipelines.back().joins[depth]];
   if (odd_rows.by_key.empty()) return;
   std::vector<Value> keys;
@@ -353,7 +353,7 @@ void Recheck::find_odd_candidates(size_t depth, std::vector<int64_t>* candidates
   }
 }
 
-bool Recheck::keys_equal(size_t depth, size_t key, const Value& outer, const Value& inner) {
+bool FallbackEvaluator::keys_equal(size_t depth, size_t key, const Value& outer, const Value& inner) {
   if (outer.is_null || inner.is_null) return false;
   const auto* left = reinterpret_cast<const Node*>(outer_keys_[depth][key]->expr);
   const Oid equals = list_nth_oid(plan_.joins[depth].key_operators, static_cast<int>(key));
@@ -362,7 +362,7 @@ bool Recheck::keys_equal(size_t depth, size_t key, const Value& outer, const Val
   });
 }
 
-void Recheck::load_payload(size_t join, int64_t row, const Execution& execution) {
+void FallbackEvaluator::load_payload(size_t join, int64_t row, const Execution& execution) {
   const std::vector<int>& slots = plan_.joins[join].payload_slots;
   const auto found = odd_rows_[join].by_build_row.find(row);
   if (found != odd_rows_[join].by_build_row.end()) {
@@ -387,12 +387,12 @@ void Recheck::load_payload(size_t join, int64_t row, const Execution& execution)
   }
 }
 
-void Recheck::clear_payload(size_t join) {
+void FallbackEvaluator::clear_payload(size_t join) {
   for (const int slot : plan_.joins[join].payload_slots) slot_->tts_isnull[slot - 1] = true;
 }
 
 // Makes a lasting copy of `value` the output `i` of a row.
-void Recheck::queue_value(Value value, size_t i, Row* row) {
+void FallbackEvaluator::queue_value(Value value, size_t i, Row* row) {
   row->values[i] = value.datum;
   row->nulls[i] = value.is_null;
   const Form_pg_attribute attribute = TupleDescAttr(slot_->tts_tupleDescriptor, static_cast<int>(i));
@@ -407,7 +407,7 @@ void Recheck::queue_value(Value value, size_t i, Row* row) {
 }
 
 // Queues the row in the slot: its outputs, or a group of its own.
-void Recheck::emit() {
+void FallbackEvaluator::emit() {
   const size_t count = plan_.outputs.size();
   MemoryContext memory = queue_memory_;
   Row row = guard([=] {
@@ -449,7 +449,7 @@ void Recheck::emit() {
   queue_.push_back(row);
 }
 
-bool Recheck::pop() {
+bool FallbackEvaluator::pop() {
   if (queue_.empty()) {
     guard([this] {
       ResetExprContext(context_);

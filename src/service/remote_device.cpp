@@ -1,4 +1,4 @@
-#include "service/remote_machine.hpp"
+#include "service/remote_device.hpp"
 
 #include <sys/mman.h>
 
@@ -49,34 +49,34 @@ Status unexpected() {
 
 }  // namespace
 
-class RemoteMachine::Region final : public DeviceRegion {
+class RemoteDevice::Region final : public DeviceRegion {
  public:
-  Region(RemoteMachine* machine, const Allocated& allocated, char* mirror, size_t size)
+  Region(RemoteDevice* device, const Allocated& allocated, char* mirror, size_t size)
       : DeviceRegion(reinterpret_cast<char*>(allocated.address), mirror, size),
-        machine_(machine),
+        device_(device),
         number_(allocated.region) {}
   ~Region() override {
-    machine_->release(number_);
+    device_->release(number_);
     if (host_ != nullptr) munmap(host_, size_);
   }
   uint64_t number() const { return number_; }
 
  private:
-  RemoteMachine* const machine_;
+  RemoteDevice* const device_;
   const uint64_t number_;
 };
 
 /// Columns that one message has found, let go of with one.
-struct RemoteMachine::Pins {
-  RemoteMachine* machine;
+struct RemoteDevice::Pins {
+  RemoteDevice* device;
   std::vector<SettledColumn> columns;
-  explicit Pins(RemoteMachine* owner) : machine(owner) {}
+  explicit Pins(RemoteDevice* owner) : device(owner) {}
   Pins(const Pins&) = delete;
   Pins& operator=(const Pins&) = delete;
-  ~Pins() { machine->settle(std::move(columns)); }
+  ~Pins() { device->settle(std::move(columns)); }
 };
 
-class RemoteMachine::CachedRegion final : public DeviceRegion {
+class RemoteDevice::CachedRegion final : public DeviceRegion {
  public:
   CachedRegion(std::shared_ptr<Pins> pins, uint64_t number, uint64_t address, size_t size)
       : DeviceRegion(reinterpret_cast<char*>(address), nullptr, size), pins_(std::move(pins)), number_(number) {
@@ -93,24 +93,24 @@ class RemoteMachine::CachedRegion final : public DeviceRegion {
   const uint64_t number_;
 };
 
-class RemoteMachine::File final : public engine::device::DeviceFile {
+class RemoteDevice::File final : public engine::device::DeviceFile {
  public:
-  File(RemoteMachine* machine, uint64_t number) : machine_(machine), number_(number) {}
-  ~File() override { machine_->close_file(number_); }
+  File(RemoteDevice* device, uint64_t number) : device_(device), number_(number) {}
+  ~File() override { device_->close_file(number_); }
   uint64_t number() const { return number_; }
 
  private:
-  RemoteMachine* const machine_;
+  RemoteDevice* const device_;
   const uint64_t number_;
 };
 
-Result<std::unique_ptr<RemoteMachine>> RemoteMachine::connect(const ClientOptions& options) {
+Result<std::unique_ptr<RemoteDevice>> RemoteDevice::connect(const ClientOptions& options) {
   STROM_ASSIGN(std::unique_ptr<Client> client, Client::connect(options));
-  return std::unique_ptr<RemoteMachine>(new RemoteMachine(std::move(client)));
+  return std::unique_ptr<RemoteDevice>(new RemoteDevice(std::move(client)));
 }
 
-Result<std::unique_ptr<DeviceRegion>> RemoteMachine::allocate(size_t at_least, bool mirrored,
-                                                              const KeepGoing& keep_going) {
+Result<std::unique_ptr<DeviceRegion>> RemoteDevice::allocate(size_t at_least, bool mirrored,
+                                                             const KeepGoing& keep_going) {
   const size_t bytes = common_size(at_least);
   Allocate wanted;
   wanted.mirrored = mirrored ? 1 : 0;
@@ -149,7 +149,7 @@ Result<std::unique_ptr<DeviceRegion>> RemoteMachine::allocate(size_t at_least, b
 }
 
 /// Nobody waits for the answer.
-void RemoteMachine::release(uint64_t region) {
+void RemoteDevice::release(uint64_t region) {
   Release gone;
   gone.region = region;
   const std::lock_guard lock(mutex_);
@@ -160,13 +160,13 @@ void RemoteMachine::release(uint64_t region) {
 // ---- Columns that stay ----
 
 /// Nobody waits for an answer, and none comes. A service that does not hear of it would keep them for this session.
-void RemoteMachine::settle(std::vector<SettledColumn> columns) {
+void RemoteDevice::settle(std::vector<SettledColumn> columns) {
   const std::lock_guard lock(mutex_);
   if (lost_.is_ok() && !columns.empty()) lost_ = client_->tell(SettleColumns{std::move(columns)});
 }
 
-Result<std::vector<FoundColumn>> RemoteMachine::find(const std::vector<std::string>& names,
-                                                     const KeepGoing& keep_going) {
+Result<std::vector<FoundColumn>> RemoteDevice::find(const std::vector<std::string>& names,
+                                                    const KeepGoing& keep_going) {
   std::vector<FoundColumn> found;
   for (size_t i = 0; i < names.size(); i += kColumnsPerMessage) {
     const auto begin = names.begin() + static_cast<long>(i);
@@ -176,8 +176,8 @@ Result<std::vector<FoundColumn>> RemoteMachine::find(const std::vector<std::stri
   return found;
 }
 
-Status RemoteMachine::find_some(const std::vector<std::string>& names, std::vector<FoundColumn>* found,
-                                const KeepGoing& keep_going) {
+Status RemoteDevice::find_some(const std::vector<std::string>& names, std::vector<FoundColumn>* found,
+                               const KeepGoing& keep_going) {
   STROM_ASSIGN(Columns columns, ask_for<Columns>(FindColumns{names}, keep_going));
   const auto pins = std::make_shared<Pins>(this);
   for (ColumnRow& row : columns.rows) {
@@ -190,16 +190,16 @@ Status RemoteMachine::find_some(const std::vector<std::string>& names, std::vect
   return columns.rows.size() == names.size() ? Status::ok() : unexpected();
 }
 
-Result<std::vector<std::unique_ptr<DeviceRegion>>> RemoteMachine::make_room(const std::vector<OfferedColumn>& columns,
-                                                                            const KeepGoing& keep_going) {
+Result<std::vector<std::unique_ptr<DeviceRegion>>> RemoteDevice::make_room(const std::vector<OfferedColumn>& columns,
+                                                                           const KeepGoing& keep_going) {
   std::vector<std::unique_ptr<DeviceRegion>> rooms;
   for (size_t i = 0; i < columns.size(); i += kColumnsPerMessage)
     STROM_TRY(make_some_room(&columns[i], std::min(columns.size() - i, kColumnsPerMessage), &rooms, keep_going));
   return rooms;
 }
 
-Status RemoteMachine::make_some_room(const OfferedColumn* columns, size_t count,
-                                     std::vector<std::unique_ptr<DeviceRegion>>* rooms, const KeepGoing& keep_going) {
+Status RemoteDevice::make_some_room(const OfferedColumn* columns, size_t count,
+                                    std::vector<std::unique_ptr<DeviceRegion>>* rooms, const KeepGoing& keep_going) {
   std::string arguments;
   for (size_t i = 0; i < count; ++i) {
     const OfferedColumn& column = columns[i];
@@ -226,7 +226,7 @@ Status RemoteMachine::make_some_room(const OfferedColumn* columns, size_t count,
 }
 
 /// Maps what a region that was just found or made has on the host.
-Status RemoteMachine::map_mirror(CachedRegion* region, bool is_written, const KeepGoing& keep_going) {
+Status RemoteDevice::map_mirror(CachedRegion* region, bool is_written, const KeepGoing& keep_going) {
   STROM_ASSIGN(const Reply reply,
                ask(request(TaskKind::kMirror, bytes_of(AskMirror{region->number()})), keep_going, -1));
   if (!reply.bulk.is_open()) return unexpected();
@@ -237,7 +237,7 @@ Status RemoteMachine::map_mirror(CachedRegion* region, bool is_written, const Ke
   return {};
 }
 
-Result<FoundColumn> RemoteMachine::find_mirrored(const std::string& name, const KeepGoing& keep_going) {
+Result<FoundColumn> RemoteDevice::find_mirrored(const std::string& name, const KeepGoing& keep_going) {
   std::vector<FoundColumn> found;
   STROM_TRY(find_some({name}, &found, keep_going));
   if (found[0].region != nullptr)
@@ -245,14 +245,14 @@ Result<FoundColumn> RemoteMachine::find_mirrored(const std::string& name, const 
   return std::move(found[0]);
 }
 
-void RemoteMachine::publish(const DeviceRegion& region, const std::string& shape) {
+void RemoteDevice::publish(const DeviceRegion& region, const std::string& shape) {
   settle({{static_cast<const CachedRegion&>(region).number(), 1, shape}});
 }
 
 // ---- Work ----
 
-Status RemoteMachine::run_some(const DeviceWork& work, size_t in_begin, size_t in_end, size_t out_begin, size_t out_end,
-                               bool launch, const KeepGoing& keep_going) {
+Status RemoteDevice::run_some(const DeviceWork& work, size_t in_begin, size_t in_end, size_t out_begin, size_t out_end,
+                              bool launch, const KeepGoing& keep_going) {
   Run run;
   if (launch) {
     run.states = reinterpret_cast<uint64_t>(work.states);
@@ -284,8 +284,8 @@ Status RemoteMachine::run_some(const DeviceWork& work, size_t in_begin, size_t i
 }
 
 /// What the service says of the file, in words.
-Result<std::string> RemoteMachine::open_file(int descriptor, const std::string& name, bool only_asks,
-                                             OpenedFile* opened, const KeepGoing& keep_going) {
+Result<std::string> RemoteDevice::open_file(int descriptor, const std::string& name, bool only_asks, OpenedFile* opened,
+                                            const KeepGoing& keep_going) {
   OpenFile wanted;
   wanted.only_asks = only_asks ? 1 : 0;
   STROM_ASSIGN(const Reply reply, ask(request(TaskKind::kOpenFile, bytes_of(wanted) + name.substr(0, kMostNameBytes)),
@@ -295,16 +295,16 @@ Result<std::string> RemoteMachine::open_file(int descriptor, const std::string& 
   return std::string(values);
 }
 
-Result<std::shared_ptr<const engine::device::DeviceFile>> RemoteMachine::open_file(int descriptor,
-                                                                                   const std::string& name,
-                                                                                   const KeepGoing& keep_going) {
+Result<std::shared_ptr<const engine::device::DeviceFile>> RemoteDevice::open_file(int descriptor,
+                                                                                  const std::string& name,
+                                                                                  const KeepGoing& keep_going) {
   OpenedFile opened;
   STROM_TRY(open_file(descriptor, name, false, &opened, keep_going).status());
   return std::shared_ptr<const engine::device::DeviceFile>(std::make_shared<const File>(this, opened.file));
 }
 
-Result<RemoteMachine::FileAnswer> RemoteMachine::ask_about_file(int descriptor, const std::string& name,
-                                                                const KeepGoing& keep_going) {
+Result<RemoteDevice::FileAnswer> RemoteDevice::ask_about_file(int descriptor, const std::string& name,
+                                                              const KeepGoing& keep_going) {
   OpenedFile opened;
   STROM_ASSIGN(const std::string words, open_file(descriptor, name, true, &opened, keep_going));
   const size_t end = std::min(words.find('\n'), words.size());
@@ -313,12 +313,12 @@ Result<RemoteMachine::FileAnswer> RemoteMachine::ask_about_file(int descriptor, 
 }
 
 /// Nobody waits for the answer.
-void RemoteMachine::close_file(uint64_t file) {
+void RemoteDevice::close_file(uint64_t file) {
   const std::lock_guard lock(mutex_);
   if (lost_.is_ok()) (void)client_->submit(request(TaskKind::kCloseFile, bytes_of(CloseFile{file})));
 }
 
-Status RemoteMachine::read_files(const DeviceWork& work, const KeepGoing& keep_going) {
+Status RemoteDevice::read_files(const DeviceWork& work, const KeepGoing& keep_going) {
   for (size_t begin = 0; begin < work.files.size(); begin += kFilesPerTask) {
     Run run;
     run.files = static_cast<uint32_t>(std::min(kFilesPerTask, work.files.size() - begin));
@@ -334,7 +334,7 @@ Status RemoteMachine::read_files(const DeviceWork& work, const KeepGoing& keep_g
 }
 
 /// In as many tasks as the ranges need.
-Status RemoteMachine::run(const DeviceWork& work, const KeepGoing& keep_going) {
+Status RemoteDevice::run(const DeviceWork& work, const KeepGoing& keep_going) {
   STROM_TRY(read_files(work, keep_going));
   size_t in = 0;
   for (; work.in.size() - in > kRangesPerTask / 2; in += kRangesPerTask / 2)
@@ -349,12 +349,12 @@ Status RemoteMachine::run(const DeviceWork& work, const KeepGoing& keep_going) {
   return {};
 }
 
-Result<std::vector<DeviceRow>> RemoteMachine::devices(const KeepGoing& keep_going) {
+Result<std::vector<DeviceRow>> RemoteDevice::devices(const KeepGoing& keep_going) {
   STROM_ASSIGN(Devices devices, ask_for<Devices>(AskDevices{}, keep_going));
   return std::move(devices.rows);
 }
 
-bool RemoteMachine::is_alive() {
+bool RemoteDevice::is_alive() {
   const std::lock_guard lock(mutex_);
   if (!lost_.is_ok() || is_reading_) return lost_.is_ok();
   // Answers that nobody waits for are read here, too.
@@ -367,7 +367,7 @@ bool RemoteMachine::is_alive() {
 }
 
 /// Answers that come later are dropped.
-void RemoteMachine::abandon(uint32_t tag, const Message& request) {
+void RemoteDevice::abandon(uint32_t tag, const Message& request) {
   const std::lock_guard lock(mutex_);
   awaited_.erase(tag);
   if (!lost_.is_ok()) return;
@@ -379,7 +379,7 @@ void RemoteMachine::abandon(uint32_t tag, const Message& request) {
 }
 
 /// Under the lock: gives the answer to who waits for it. Memory and files that came too late for that go back.
-void RemoteMachine::take_reply(Reply reply) {
+void RemoteDevice::take_reply(Reply reply) {
   const auto waiting = awaited_.find(reply.tag);
   if (waiting != awaited_.end()) {
     waiting->second = std::move(reply);
@@ -408,7 +408,7 @@ void RemoteMachine::take_reply(Reply reply) {
 }
 
 /// The answer, if it comes within kPollMs: read by this thread, or by another one that waits.
-Result<std::optional<Reply>> RemoteMachine::wait_a_moment(uint32_t tag) {
+Result<std::optional<Reply>> RemoteDevice::wait_a_moment(uint32_t tag) {
   std::unique_lock lock(mutex_);
   std::optional<Reply>& mine = awaited_.at(tag);
   if (!mine && lost_.is_ok() && is_reading_)
@@ -436,8 +436,8 @@ Result<std::optional<Reply>> RemoteMachine::wait_a_moment(uint32_t tag) {
   return reply;
 }
 
-Result<Reply> RemoteMachine::ask(const Message& request, const KeepGoing& keep_going, int timeout_ms,
-                                 const std::vector<int>& descriptors) {
+Result<Reply> RemoteDevice::ask(const Message& request, const KeepGoing& keep_going, int timeout_ms,
+                                const std::vector<int>& descriptors) {
   uint32_t tag;
   {
     const std::lock_guard lock(mutex_);
@@ -447,12 +447,12 @@ Result<Reply> RemoteMachine::ask(const Message& request, const KeepGoing& keep_g
   }
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   struct Waiting {  // also for a `keep_going` that throws
-    RemoteMachine* machine;
+    RemoteDevice* device;
     uint32_t tag;
     const Message& request;
     bool is_answered = false;
     ~Waiting() {
-      if (!is_answered) machine->abandon(tag, request);
+      if (!is_answered) device->abandon(tag, request);
     }
   } waiting{this, tag, request};
   for (;;) {
@@ -469,7 +469,7 @@ Result<Reply> RemoteMachine::ask(const Message& request, const KeepGoing& keep_g
 }
 
 template <class Answer>
-Result<Answer> RemoteMachine::ask_for(const Message& request, const KeepGoing& keep_going) {
+Result<Answer> RemoteDevice::ask_for(const Message& request, const KeepGoing& keep_going) {
   STROM_ASSIGN(Reply reply, ask(request, keep_going, -1));
   auto* answer = std::get_if<Answer>(&reply.message);
   if (answer == nullptr) return unexpected();
