@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=12_000_000, help="rows of load, pgbench, analytic and recovery")
     parser.add_argument("--pgbench-clients", type=int, default=48)
     parser.add_argument("--pgbench-seconds", type=int, default=15, help="for each line of pgbench")
-    parser.add_argument("--runs", type=int, default=5, help="of each analytic query")
+    parser.add_argument("--runs", type=int, default=5, help="of each analytic query; fewer where they take long")
     options.add_tasks(parser, (*KEYED, *POINTS))
     options.add_out(parser)
     options.add_folders(parser)
