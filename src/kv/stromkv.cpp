@@ -22,6 +22,7 @@
 #include "kv/rdma_transport.hpp"
 #include "kv/tcp.hpp"
 #include "store/checksum.hpp"
+#include "store/huge_pages.hpp"
 #include "store/region/check.hpp"
 #include "store/region/far_reader.hpp"
 #include "store/region/reader.hpp"
@@ -111,8 +112,8 @@ Status map_region(int descriptor, stromkv* table) {
     return {strom::ErrorCode::kIoError, std::string("could not examine the region: ") + strerror(errno)};
   table->bytes = static_cast<size_t>(info.st_size);
   if (table->bytes < region::kHeaderBytes) return {strom::ErrorCode::kCorruptFile, "the region is too short"};
-  void* memory = mmap(nullptr, table->bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
-  if (memory == MAP_FAILED)
+  void* memory = strom::store::map_shared(descriptor, table->bytes, PROT_READ);
+  if (memory == nullptr)
     return {strom::ErrorCode::kIoError, std::string("could not map the region: ") + strerror(errno)};
   table->memory = memory;
   STROM_TRY(region::check_header(memory, table->bytes));

@@ -11,6 +11,7 @@
 #include "pg/store/memory_file.hpp"
 #include "pg/store/published.hpp"
 #include "pg/store/server_headers.hpp"
+#include "store/huge_pages.hpp"
 #include "store/log/base_file.hpp"
 #include "store/rows/row_image.hpp"
 
@@ -201,6 +202,7 @@ void make_memory(Table* table, uint64_t incarnation, int tranche, uint64_t layou
   try {
     make_file(table, unfinished);
     map_memory(table);
+    ::strom::store::collapse(table->memory, 0, table->layout.chunk_begin);
     Shared& shared = *table->shared;
     shared.magic = kMemoryMagic;
     shared.version = kMemoryVersion;

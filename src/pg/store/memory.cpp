@@ -18,6 +18,7 @@
 #include "pg/store/published.hpp"
 #include "pg/store/server_headers.hpp"
 #include "pg/store/worker.hpp"
+#include "store/huge_pages.hpp"
 #include "store/log/base_file.hpp"
 
 namespace strom::pg::store {
@@ -179,9 +180,8 @@ bool grow_memory(void* context, uint64_t offset, uint64_t bytes) {
 }
 
 void map_memory(Table* table) {
-  void* memory =
-      mmap(nullptr, table->layout.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, table->descriptor, 0);
-  if (memory == MAP_FAILED) throw_if_failed(base::os_error(errno, "could not map the memory of a store table"));
+  void* memory = ::strom::store::map_shared(table->descriptor, table->layout.bytes, PROT_READ | PROT_WRITE);
+  if (memory == nullptr) throw_if_failed(base::os_error(errno, "could not map the memory of a store table"));
   table->memory = static_cast<uint8_t*>(memory);
   table->shared = reinterpret_cast<Shared*>(memory);
   table->rows = new rows::Rows(table->shape, table->layout, table->memory, &table->shared->rows);

@@ -15,6 +15,7 @@
 #include "pg/store/server_headers.hpp"
 #include "pg/store/transaction.hpp"
 #include "pg/store/visibility.hpp"
+#include "store/huge_pages.hpp"
 #include "store/rows/row_image.hpp"
 
 namespace strom::pg::store {
@@ -29,11 +30,12 @@ constexpr uint32_t kClassBits = 8;
 
 /// As Grow of region::Writer: the descriptor is behind the pointer.
 bool grow_region(void* context, uint64_t offset, uint64_t bytes) {
+  const auto* region = static_cast<const Region*>(context);
   int error;
-  do
-    error = posix_fallocate(static_cast<const Region*>(context)->descriptor, static_cast<off_t>(offset),
-                            static_cast<off_t>(bytes));
+  do error = posix_fallocate(region->descriptor, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   while (error == EINTR);
+  // Everything before has memory, too.
+  if (error == 0) ::strom::store::collapse(region->memory, offset - offset % ::strom::store::kHugePage, offset + bytes);
   return error == 0;
 }
 
@@ -42,8 +44,8 @@ std::string path_of(const Table* table, uint32_t number) {
 }
 
 uint8_t* map_file(int descriptor, uint64_t bytes) {
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
-  if (memory != MAP_FAILED) return static_cast<uint8_t*>(memory);
+  void* memory = ::strom::store::map_shared(descriptor, bytes, PROT_READ | PROT_WRITE);
+  if (memory != nullptr) return static_cast<uint8_t*>(memory);
   const int error = errno;
   close(descriptor);
   throw_if_failed(base::os_error(error, "could not map the published region of a store table"));

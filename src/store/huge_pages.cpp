@@ -1,0 +1,43 @@
+#include "store/huge_pages.hpp"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+
+namespace strom::store {
+
+namespace {
+// Since Linux 6.1, and in newer headers than Debian's. Unlike MADV_HUGEPAGE it asks for no setting of the system.
+constexpr int kCollapse = 25;
+}  // namespace
+
+void* map_shared(int descriptor, uint64_t bytes, int protection) noexcept {
+  // Addresses alone, of which the mapping takes a part.
+  const uint64_t reserved = bytes + kHugePage;
+  void* place = mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (place == MAP_FAILED) return nullptr;
+  auto* const first = static_cast<uint8_t*>(place);
+  const uint64_t before = (kHugePage - reinterpret_cast<uintptr_t>(first) % kHugePage) % kHugePage;
+  void* memory = mmap(first + before, bytes, protection, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, descriptor, 0);
+  if (memory == MAP_FAILED) {
+    const int error = errno;
+    munmap(place, reserved);
+    errno = error;
+    return nullptr;
+  }
+  constexpr uint64_t kPage = 4096;
+  const uint64_t end = before + (bytes + kPage - 1) / kPage * kPage;
+  if (before != 0) munmap(first, before);
+  if (end < reserved) munmap(first + end, reserved - end);
+  return memory;
+}
+
+void collapse(void* memory, uint64_t begin, uint64_t end) noexcept {
+  begin = (begin + kHugePage - 1) / kHugePage * kHugePage;
+  end = end / kHugePage * kHugePage;
+  const int error = errno;
+  if (begin < end) madvise(static_cast<uint8_t*>(memory) + begin, end - begin, kCollapse);
+  errno = error;
+}
+
+}  // namespace strom::store
