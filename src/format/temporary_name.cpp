@@ -18,6 +18,8 @@
 #include <mutex>
 #include <string_view>
 
+#include "base/hex.hpp"
+
 namespace strom::format {
 
 namespace {
@@ -84,7 +86,7 @@ bool is_temporary_name(const std::string& name) {
   if (first == std::string_view::npos || first == last) return false;
   return is_number(rest.substr(0, first), "0123456789") &&
          is_number(rest.substr(first + 1, last - first - 1), "0123456789") &&
-         is_number(rest.substr(last + 1), "0123456789abcdef");
+         is_number(rest.substr(last + 1), base::kHexDigits);
 }
 
 bool hold_temporary(int fd) {

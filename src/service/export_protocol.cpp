@@ -6,12 +6,12 @@
 #include <cerrno>
 #include <vector>
 
+#include "base/hex.hpp"
 #include "base/os_error.hpp"
 
 namespace strom::service {
 namespace {
 
-constexpr char kHexadecimal[] = "0123456789abcdef";
 constexpr size_t kStateLength = 5;
 
 bool are_digits(std::string_view text) {
@@ -79,7 +79,7 @@ Result<std::string> random_digits(size_t digits) {
     if (taken < 0 && errno != EINTR) return base::os_error(errno, "could not get random bytes");
     if (taken > 0) have += static_cast<size_t>(taken);
   }
-  for (char& c : text) c = kHexadecimal[static_cast<unsigned char>(c) & 15];
+  for (char& c : text) c = base::kHexDigits[static_cast<unsigned char>(c) & 15];
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/hex.hpp"
 #include "base/os_error.hpp"
 #include "cli/verify.hpp"
 #include "format/arrow/statistics/statistics_text.hpp"
@@ -27,7 +28,7 @@ std::string path_part(const std::string& text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7F || std::string_view("\"#%'*/:=?\\{[]^").find(c) != std::string_view::npos) {
-      out += fmt::format("%{:02X}", byte);
+      base::append_hex(&(out += '%'), c, base::kUpperHexDigits);
     } else {
       out += c;
     }

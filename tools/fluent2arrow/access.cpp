@@ -10,6 +10,7 @@
 #include <climits>
 #include <fstream>
 
+#include "base/hex.hpp"
 #include "base/os_error.hpp"
 #include "format/forward/handshake.hpp"
 
@@ -29,12 +30,8 @@ std::string digest(const std::string& text) {
   unsigned char bytes[EVP_MAX_MD_SIZE];
   unsigned int size = 0;
   if (EVP_Digest(text.data(), text.size(), bytes, &size, EVP_sha512(), nullptr) != 1) return {};
-  constexpr char kDigits[] = "0123456789abcdef";
   std::string hex;
-  for (unsigned int i = 0; i < size; ++i) {
-    hex += kDigits[bytes[i] >> 4];
-    hex += kDigits[bytes[i] & 0xf];
-  }
+  base::append_hex(&hex, bytes, size);
   return hex;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "arrow_files/file_names.hpp"
+#include "base/hex.hpp"
 #include "fluent2arrow/event_files.hpp"
 
 namespace strom::fluent2arrow {
@@ -16,17 +17,16 @@ namespace strom::fluent2arrow {
 namespace {
 
 constexpr size_t kMostNote = size_t{16} << 10;  // bytes of ids that are older than the last write
-constexpr std::string_view kDigits = "0123456789ABCDEF";
+constexpr std::string_view kDigits = base::kUpperHexDigits;
 constexpr int kHexadecimal = 16;
 
 /// An id without blanks and control characters.
 void append_id(std::string_view id, std::string* note) {
   for (const char c : id) {
-    const auto byte = static_cast<unsigned char>(c);
     if (c > ' ' && c <= '~' && c != '%')
       *note += c;
     else
-      note->append(1, '%').append(1, kDigits[byte / kHexadecimal]).append(1, kDigits[byte % kHexadecimal]);
+      base::append_hex(&note->append(1, '%'), c, base::kUpperHexDigits);
   }
   *note += ' ';
 }

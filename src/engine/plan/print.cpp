@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/hex.hpp"
 #include "base/int128.hpp"
 #include "registry/functions.hpp"
 
@@ -35,11 +36,7 @@ std::string print_bytes(const std::string& bytes) {
   constexpr size_t kMostShown = 32;
   if (bytes.size() > kMostShown) return std::to_string(bytes.size()) + " bytes";
   std::string text = "'\\x";
-  for (const char byte : bytes) {
-    char digits[3];
-    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(static_cast<unsigned char>(byte)));
-    text += digits;
-  }
+  base::append_hex(&text, bytes.data(), bytes.size());
   return text + "'";
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/hex.hpp"
 #include "columnar/layout.hpp"
 #include "format/csv/datetime_text.hpp"
 #include "format/csv/number_text.hpp"
@@ -25,10 +26,7 @@ bool is_extension(const Field& field, std::string_view name) {
 }
 
 char* put_hex(char* out, const uint8_t* bytes, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    *out++ = "0123456789abcdef"[bytes[i] >> 4];
-    *out++ = "0123456789abcdef"[bytes[i] & 15];
-  }
+  for (int64_t i = 0; i < count; ++i) out = base::put_hex(out, bytes[i]);
   return out;
 }
 

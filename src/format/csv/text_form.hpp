@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string>
 
+#include "base/hex.hpp"
+
 namespace strom::format::csv {
 
 inline char* put_bytes(char* out, const char* from, int64_t size) {
@@ -86,10 +88,7 @@ struct JsonForm {
       case '\t': *out++ = 't'; break;
       case '"':
       case '\\': *out++ = c; break;
-      default:
-        out = put_bytes(out, "u00", 3);
-        *out++ = "0123456789abcdef"[(c >> 4) & 15];
-        *out++ = "0123456789abcdef"[c & 15];
+      default: out = base::put_hex(put_bytes(out, "u00", 3), static_cast<uint8_t>(c));
     }
     return out;
   }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/half.hpp"
+#include "base/hex.hpp"
 #include "base/uint256.hpp"
 #include "columnar/layout.hpp"
 #include "columnar/load.hpp"
@@ -151,10 +152,7 @@ void append_string(std::string& out, const char* text, int64_t size) {
 
 void append_binary(std::string& out, const char* bytes, int64_t size) {
   out += "\\x";
-  for (int64_t i = 0; i < size; ++i) {
-    out += "0123456789abcdef"[static_cast<uint8_t>(bytes[i]) >> 4];
-    out += "0123456789abcdef"[bytes[i] & 15];
-  }
+  base::append_hex(&out, bytes, static_cast<size_t>(size));
 }
 
 /// The column and row where a value stands that is reached through run ends, dictionaries and unions.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/hex.hpp"
 #include "columnar/utf8.hpp"
 
 namespace strom::format::forward {
@@ -157,7 +158,6 @@ Step MessageReader::skip() {
 namespace {
 
 constexpr int kDeepest = 64;
-constexpr char kDigits[] = "0123456789abcdef";
 
 void append_text(std::string_view text, std::string* json) {
   json->push_back('"');
@@ -172,7 +172,7 @@ void append_text(std::string_view text, std::string* json) {
       case '\r': *json += "\\r"; break;
       default:
         if (byte < 0x20)
-          json->append("\\u00").append(1, kDigits[byte >> 4]).append(1, kDigits[byte & 15]);
+          base::append_hex(&json->append("\\u00"), c);
         else if (byte >= 0x80 && !is_text)
           *json += "\\ufffd";
         else

@@ -8,6 +8,7 @@
 #include <optional>
 #include <variant>
 
+#include "base/hex.hpp"
 #include "base/os_error.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/gpu/gpu_session.hpp"
@@ -59,12 +60,8 @@ std::string run(service::Client& client, const service::Submit& request, const s
 }
 
 std::string hexadecimal(const unsigned char* bytes, size_t count) {
-  constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
-  for (size_t i = 0; i < count; ++i) {
-    text += kDigits[bytes[i] >> 4];
-    text += kDigits[bytes[i] & 15];
-  }
+  base::append_hex(&text, bytes, count);
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hex.hpp"
 #include "columnar/layout.hpp"
 #include "columnar/utf8.hpp"
 #include "format/arrow/metadata/arrow_type.hpp"
@@ -69,14 +70,14 @@ flatbuffers::Offset<fbs::Field> encode_field(FlatBufferBuilder& builder, const F
 
 /// Bytes that are no ASCII as \xHH.
 std::string printable(const std::string& text) {
-  constexpr char kHex[] = "0123456789abcdef";
   std::string out;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x20 && byte < 0x7F) {
       out += c;
     } else {
-      out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+      out += "\\x";
+      base::append_hex(&out, c);
     }
   }
   return out;

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "base/hex.hpp"
 #include "format/arrow/metadata/file_tail.hpp"
 #include "format/arrow/metadata/message.hpp"
 
@@ -15,15 +16,13 @@ std::string quoted(const flatbuffers::String* text) {
   std::string out = "\"";
   if (text != nullptr) {
     for (const char c : text->string_view()) {
-      constexpr char kHex[] = "0123456789abcdef";
       const auto byte = static_cast<unsigned char>(c);
       if (c == '"' || c == '\\') {
         out += '\\';
         out += c;
       } else if (byte < 0x20 || byte == 0x7F) {
         out += "\\x";
-        out += kHex[byte >> 4];
-        out += kHex[byte & 15];
+        base::append_hex(&out, c);
       } else {
         out += c;
       }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/hex.hpp"
+
 namespace strom::format::arrow {
 
 const std::string* find_value(const columnar::KeyValues& metadata, std::string_view key) {
@@ -36,7 +38,7 @@ std::string integer_text(base::int128 value) {
 
 namespace {
 
-constexpr std::string_view kHexDigits = "0123456789ABCDEF";
+constexpr std::string_view kDigits = base::kUpperHexDigits;
 
 std::string text_item(std::string_view text) {
   std::string out = "\"";
@@ -44,8 +46,7 @@ std::string text_item(std::string_view text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < ' ' || byte > '~' || c == '"' || c == '%' || c == ',') {
       out += '%';
-      out += kHexDigits[byte >> 4];
-      out += kHexDigits[byte & 15];
+      base::append_hex(&out, c, base::kUpperHexDigits);
     } else {
       out += c;
     }
@@ -87,7 +88,7 @@ std::optional<std::string> parse_text_item(std::string_view item) {
       continue;
     }
     if (item.size() - i < 3) return std::nullopt;
-    const size_t high = kHexDigits.find(item[i + 1]), low = kHexDigits.find(item[i + 2]);
+    const size_t high = kDigits.find(item[i + 1]), low = kDigits.find(item[i + 2]);
     if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
     text += static_cast<char>(high << 4 | low);
     i += 2;
