@@ -128,6 +128,13 @@ double least_cell(const Box& box) {
   return kSteps * std::max({std::abs(box.min_x), std::abs(box.max_x), std::abs(box.min_y), std::abs(box.max_y)});
 }
 
+size_t most_prepared_bytes(size_t geometry) {
+  constexpr size_t kPadding = 16, kParts = 6, kLeastPoints = 4;
+  const size_t points = geometry / sizeof(Point), rings = points / kLeastPoints, stripes = points / 4 + 5;
+  return sizeof(PreparedHeader) + sizeof(Point) * points + sizeof(PreparedRing) * rings + sizeof(uint32_t) * stripes +
+         sizeof(EdgeRun) * kMostRunsOfEdge * points + kPadding * kParts;
+}
+
 std::vector<char> prepare_polygon(const Rings& rings, Raster raster) {
   PreparedHeader h{};
   h.magic = PreparedHeader::kMagic;

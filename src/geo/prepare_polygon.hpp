@@ -1,6 +1,8 @@
 // Makes images of polygons (prepared_polygon.hpp). Host.
 #pragma once
 
+#include <cstddef>
+
 #include "geo/rings.hpp"
 
 namespace strom::geo {
@@ -17,5 +19,8 @@ enum class Raster : uint8_t { kNone, kWith };
 
 /// The image. Its size is about twice that of the points, and at most 64 KB for the raster.
 std::vector<char> prepare_polygon(const Rings& rings, Raster raster);
+
+/// The most bytes of an image without a raster, of a geometry that has so many bytes in any form.
+size_t most_prepared_bytes(size_t geometry);
 
 }  // namespace strom::geo

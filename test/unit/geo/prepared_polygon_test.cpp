@@ -164,4 +164,23 @@ TEST(PreparedPolygon, HasLongEdgesInFewRuns) {
   }
 }
 
+/// Those who make many images reserve that much.
+TEST(PreparedPolygon, HasARoughSize) {
+  for (const int points : {4, 5, 17, 300, 5000}) {
+    Ring level, ragged;
+    for (int i = 0; i < points; ++i) {
+      level.push_back({static_cast<double>(i), i % 2 == 0 ? 0.0 : 1e-3});
+      ragged.push_back({static_cast<double>(i), i % 2 == 0 ? 0.0 : 1e3});  // all edges reach all stripes
+    }
+    for (Ring* ring : {&level, &ragged}) {
+      ring->back() = ring->front();
+      const std::string bytes = serialized({{*ring}, {rectangle(0, 0, 1, 1), rectangle(0.2, 0.2, 0.4, 0.4)}});
+      const Rings rings = read_rings(bytes.data(), static_cast<int64_t>(bytes.size()));
+      ASSERT_TRUE(rings.decidable);
+      EXPECT_LE(prepare_polygon(rings, Raster::kNone).size(), most_prepared_bytes(bytes.size()));
+    }
+  }
+  EXPECT_LE(prepare_polygon(Rings(), Raster::kNone).size(), most_prepared_bytes(0));
+}
+
 }  // namespace
