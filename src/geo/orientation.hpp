@@ -6,6 +6,9 @@
 // operations. Single source.
 #pragma once
 
+#include <initializer_list>
+
+#include "geo/apart.hpp"
 #include "geo/point.hpp"
 
 namespace strom::geo {
@@ -108,7 +111,7 @@ STROM_BASE_INLINE void add_product(Expansion* sum, const ExactPair& a, const Exa
     }
 }
 
-STROM_BASE_INLINE ExactSide exact_side(Point a, Point b, Point p) {
+STROM_GEO_APART ExactSide exact_side(Point a, Point b, Point p) {
   const ExactPair bx = exact_difference(b.x, a.x), by = exact_difference(b.y, a.y);
   const ExactPair px = exact_difference(p.x, a.x), py = exact_difference(p.y, a.y);
   if (!is_exact_factor(bx) || !is_exact_factor(by) || !is_exact_factor(px) || !is_exact_factor(py))

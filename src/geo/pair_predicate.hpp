@@ -1,17 +1,12 @@
-// Predicates of two geometries, as far as they can be decided exactly: of a point and a point, line or polygon, and of
-// geometries whose boxes answer. PostGIS compares the boxes first, too. Single source.
+// Predicates of two geometries, as far as they can be decided exactly. PostGIS compares the boxes first, too. Single
+// source.
 #pragma once
 
 #include "geo/float_box.hpp"
 #include "geo/locate_in_place.hpp"
+#include "geo/shape_relation.hpp"
 
 namespace strom::geo {
-
-enum class PairPredicate : uint8_t { kContains, kCovers, kIntersects, kTouches, kCrosses, kOverlaps, kEquals };
-
-enum class Verdict : uint8_t { kNo, kYes, kUncertain };
-
-STROM_BASE_INLINE Verdict verdict(bool yes) { return yes ? Verdict::kYes : Verdict::kNo; }
 
 /// Where a point lies relative to lines: kBoundary at the end of an odd number of them.
 class LineTally {
@@ -135,6 +130,13 @@ STROM_BASE_INLINE Verdict decide_with_point(PairPredicate predicate, const Seria
   return of_location(predicate, locate_in_lines(a, p));
 }
 
+STROM_BASE_INLINE bool has_same_bytes(const SerializedGeometry& a, const SerializedGeometry& b) {
+  if (a.size() != b.size()) return false;
+  for (int64_t i = 0; i < a.size(); ++i)
+    if (a.bytes()[i] != b.bytes()[i]) return false;
+  return true;
+}
+
 /// PostGIS finds the same for two geometries; kUncertain: it has to be asked.
 STROM_BASE_INLINE Verdict decide(PairPredicate predicate, const SerializedGeometry& a, const SerializedGeometry& b) {
   if (a.srid() != b.srid()) return Verdict::kUncertain;
@@ -145,10 +147,11 @@ STROM_BASE_INLINE Verdict decide(PairPredicate predicate, const SerializedGeomet
   Box box;
   if (!is_compared_by_box(a.type()) || float_box(a, &box) != BoxAnswer::kBox) return Verdict::kUncertain;
   const Verdict by_box = decide_by_boxes(predicate, box, b);
-  if (by_box == Verdict::kNo || predicate != PairPredicate::kEquals || a.size() != b.size()) return by_box;
-  for (int64_t i = 0; i < a.size(); ++i)
-    if (a.bytes()[i] != b.bytes()[i]) return by_box;
-  return by_box == Verdict::kUncertain && is_compared_by_box(b.type()) ? Verdict::kYes : by_box;
+  if (by_box == Verdict::kNo || !is_compared_by_box(b.type())) return by_box;
+  if (predicate == PairPredicate::kEquals && has_same_bytes(a, b)) return Verdict::kYes;
+  EdgeBlocks first, second;
+  if (!read_edges(a, &first) || !read_edges(b, &second)) return Verdict::kUncertain;
+  return decide_shapes(predicate, first, second);
 }
 
 }  // namespace strom::geo

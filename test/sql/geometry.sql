@@ -111,9 +111,27 @@ SELECT * FROM engine.run_both('SELECT count(*) FROM shops a JOIN points b ON a.i
 SELECT count(*) FROM points WHERE st_contains('SRID=4326;polygon ((1 1, 8 2, 4 9, 1 1))', g);
 SELECT count(*) FROM points WHERE st_x(g) > 3;
 SELECT count(*) FROM points WHERE st_dwithin(g, 'point (7 7)', -1);
--- Stays with PostGIS.
+SELECT count(*) FROM points WHERE st_relate(g, 'SRID=4326;point (5 5)') IS NOT NULL;
+SELECT count(*) FROM points WHERE st_linecrossingdirection(g, 'linestring (0 1, 4 1)') = 1;
+SELECT count(*) FROM points WHERE st_dfullywithin(g, 'point (7 7)', -1);
+-- Matrices of intersections, crossings, centroids, largest distances, points of three and four numbers.
 EXPLAIN (COSTS OFF) SELECT count(*) FROM points WHERE st_relate(g, 'point (5 5)', 'T********');
-EXPLAIN (COSTS OFF) SELECT count(*) FROM areas WHERE st_dfullywithin(g, 'point (5 5)', 3);
+EXPLAIN (COSTS OFF) SELECT id, st_relate(g, 'point (5 5)'), st_centroid(g) FROM areas
+  WHERE st_dfullywithin(g, 'point (5 5)', 30);
+SELECT * FROM engine.run_both('SELECT a.id, b.id, st_relate(a.g, b.g), st_relate(a.g, b.g, ''T*F**F***''), st_relate(b.g, a.g, ''*0******2'') FROM shapes a, shapes b');
+SELECT * FROM engine.run_both('SELECT id, st_relate(g, ''polygon ((2 2, 20 2, 20 20, 2 20, 2 2), (5 5, 10 5, 10 10, 5 10, 5 5))'') FROM points WHERE id >= 0 AND id % 7 = 0');
+SELECT * FROM engine.run_both('SELECT a.id, b.id, st_linecrossingdirection(a.g, b.g) FROM shapes a, shapes b WHERE a.id IN (201, 202) AND b.id IN (201, 202)');
+SELECT id, st_linecrossingdirection('linestring (0 0, 8 0)', g) FROM (VALUES (1, 'linestring (1 -1, 1 1)'::geometry), (2, 'linestring (1 1, 1 -1)'),
+  (3, 'linestring (1 -1, 1 1, 2 1, 2 -1)'), (4, 'linestring (1 -1, 1 1, 2 1, 2 -1, 3 -1, 3 1)'), (5, 'linestring (1 1, 1 -1, 2 -1, 2 1)'), (6, 'linestring (1 1, 2 0, 3 1)')) v (id, g);
+SELECT * FROM engine.run_both('SELECT a.id, b.id, st_dfullywithin(a.g, b.g, 12), st_dfullywithin(b.g, a.g, 0) FROM shapes a, shapes b');
+SELECT * FROM engine.run_both('SELECT id, st_centroid(g), st_centroid(st_envelope(g)), st_centroid(s) FROM points WHERE id % 50 = 1 OR id < 0');
+SELECT * FROM engine.run_both('SELECT id, st_centroid(g), st_centroid(st_makeenvelope(id, 1, 2.3, 9.1, 4326)) FROM shapes');
+SELECT * FROM engine.run_both('SELECT id, st_makepoint(x, y, id), st_makepoint(x, y, id, x / 3), st_makepointm(y, x, 1), st_pointz(x, y, 3), st_pointm(x, y, 3, 4326), st_pointzm(x, y, id, 3, 4326) FROM points');
+SELECT * FROM engine.run_both('SELECT id, st_z(st_makepoint(x, y, id)), st_m(st_makepoint(x, y, id, 7)), st_setsrid(st_makepoint(x, y, 5), 4326) FROM points');
+SELECT * FROM engine.run_both('SELECT count(*), sum(id) FROM points WHERE st_contains(''polygon ((2 2, 20 2, 11 24, 2 2))'', st_makepoint(x, y, id))');
+-- Stays with PostGIS.
+EXPLAIN (COSTS OFF) SELECT count(*) FROM points WHERE st_relate(g, 'point (5 5)', 'T');
+EXPLAIN (COSTS OFF) SELECT count(*) FROM areas WHERE st_hausdorffdistance(g, 'point (5 5)') > 3;
 -- A function of that name that is not PostGIS's.
 CREATE FUNCTION pg_temp.st_contains(geometry, geometry) RETURNS bool IMMUTABLE STRICT LANGUAGE plpgsql AS 'BEGIN RETURN false; END';
 EXPLAIN (COSTS OFF) SELECT count(*) FROM points WHERE pg_temp.st_contains('polygon ((2 2, 20 2, 11 24, 2 2))', st_makepoint(x, y));

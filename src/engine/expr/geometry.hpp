@@ -43,7 +43,12 @@ struct PreparedAndGeometry {
     if (polygon.header().srid != opened.srid()) return true;
     if (geo::read_point(opened, &point)) return answer_to(geo::of_location(predicate, polygon.locate(point)), out);
     if (!polygon.header().decidable || polygon.header().box.is_empty()) return true;
-    return answer_to(geo::decide_by_boxes(predicate, geo::float_box_of(polygon.header().box), opened), out);
+    const geo::Box box = geo::float_box_of(polygon.header().box);
+    const geo::Verdict by_box = geo::decide_by_boxes(predicate, box, opened);
+    geo::EdgeBlocks first, second;
+    if (by_box != geo::Verdict::kUncertain || !geo::read_edges(polygon, &first) || !geo::read_edges(opened, &second))
+      return answer_to(by_box, out);
+    return answer_to(geo::decide_shapes(predicate, first, second), out);
   }
 };
 

@@ -61,6 +61,27 @@ struct MakePoint {
   }
 };
 
+/// The same point with one more coordinate: 1 is Z, 2 is M, which is behind Z.
+template <uint8_t kFlag>
+struct AddCoordinate {
+  STROM_INLINE static bool eval(const Context& context, StrView& out, StrView point, double value) {
+    geo::SerializedGeometry opened;
+    geo::Point ignored{0, 0};
+    if (!open_geometry(point, &opened) || !geo::read_point(opened, &ignored) || opened.has_m()) return true;
+    char* made = context.make_text(point.len + 8);
+    if (made == nullptr) return true;
+    for (int64_t i = 0; i < point.len; ++i) made[i] = point.ptr[i];
+    made[3] = static_cast<char>(made[3] | kFlag);
+    union {
+      double value;
+      uint64_t bits;
+    } both = {value};
+    for (int i = 0; i < 8; ++i) made[point.len + i] = static_cast<char>(both.bits >> (8 * i));
+    out = {made, static_cast<decltype(out.len)>(point.len + 8)};
+    return false;
+  }
+};
+
 /// A polygon with these corners, whose order is kept.
 STROM_INLINE bool make_rectangle(const Context& context, geo::Point a, geo::Point b, int32_t srid, StrView& out) {
   constexpr int64_t kSize = 116;
@@ -123,6 +144,48 @@ struct ExpandBox {
     if (geo::exact_box(opened, &box) != geo::BoxAnswer::kBox) return true;
     box = box.expanded(by);
     return make_rectangle(context, {box.min_x, box.min_y}, {box.max_x, box.max_y}, opened.srid(), out);
+  }
+};
+
+/// st_centroid of a point and of a rectangle, by GEOS's operations in its order. The rest is PostGIS's.
+struct CentroidOf {
+  STROM_INLINE static bool eval(const Context& context, StrView& out, StrView geometry) {
+    geo::SerializedGeometry opened;
+    geo::Point point{0, 0};
+    if (!open_geometry(geometry, &opened)) return true;
+    if (geo::read_point(opened, &point)) {
+      if (!geo::is_finite(point)) return true;
+      return MakePoint::eval(context, out, 0 + point.x, 0 + point.y, opened.srid());
+    }
+    return !of_rectangle(opened, &point) || MakePoint::eval(context, out, point.x, point.y, opened.srid());
+  }
+
+ private:
+  STROM_INLINE static bool of_rectangle(const geo::SerializedGeometry& geometry, geo::Point* out) {
+    constexpr int64_t kPoints = 5;
+    geo::SerializedPaths paths(geometry);
+    geo::Path path, other;
+    if (geometry.type() != geo::GeometryType::kPolygon || paths.next(&path) != geo::Step::kPath) return false;
+    if (path.count != kPoints || paths.next(&other) != geo::Step::kEnd) return false;
+    geo::Point p[kPoints];
+    for (int i = 0; i < kPoints; ++i) {
+      p[i] = path.points.point(i);
+      if (!geo::is_small(p[i])) return false;
+    }
+    const bool upright = p[0].x == p[1].x && p[1].y == p[2].y && p[2].x == p[3].x && p[3].y == p[0].y;
+    const bool level = p[0].y == p[1].y && p[1].x == p[2].x && p[2].y == p[3].y && p[3].x == p[0].x;
+    if ((!upright && !level) || p[0].x == p[2].x || p[0].y == p[2].y || !geo::is_same(p[0], p[4])) return false;
+    const bool clockwise = geo::agreed_side(p[0], p[1], p[2]) == geo::Side::kRight;
+    const double sign = clockwise ? 1.0 : -1.0;
+    double x = 0, y = 0, area = 0;
+    for (int i = 0; i + 1 < kPoints; ++i) {
+      const double twice = (p[i].x - p[0].x) * (p[i + 1].y - p[0].y) - (p[i + 1].x - p[0].x) * (p[i].y - p[0].y);
+      x += sign * twice * (p[0].x + p[i].x + p[i + 1].x);
+      y += sign * twice * (p[0].y + p[i].y + p[i + 1].y);
+      area += sign * twice;
+    }
+    *out = {x / 3 / area, y / 3 / area};
+    return area != 0 && geo::is_finite(*out);
   }
 };
 

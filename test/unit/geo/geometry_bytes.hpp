@@ -1,11 +1,12 @@
 // Makes serialised geometries of PostGIS and well-known binary for tests of src/geo.
 #pragma once
 
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "geo/geometry.hpp"
+#include "geo/serialized.hpp"
 
 namespace strom::geo::test {
 
@@ -82,6 +83,27 @@ inline std::string serialized_point(Point point, Form form = {}) {
   put(&bytes, uint32_t{1});
   put(&bytes, uint32_t{1});
   put_point(&bytes, point, form);
+  return bytes;
+}
+
+inline SerializedGeometry opened(const std::string& bytes) {
+  SerializedGeometry geometry;
+  if (!SerializedGeometry::open(bytes.data(), static_cast<int64_t>(bytes.size()), &geometry)) std::abort();
+  return geometry;
+}
+
+/// Lines, several as a multiline.
+inline std::string lines(const std::vector<std::vector<Point>>& all) {
+  std::string bytes = serialized_header({.box = false}, {});
+  if (all.size() != 1) {
+    put(&bytes, uint32_t{5});
+    put(&bytes, static_cast<uint32_t>(all.size()));
+  }
+  for (const std::vector<Point>& line : all) {
+    put(&bytes, uint32_t{2});
+    put(&bytes, static_cast<uint32_t>(line.size()));
+    for (const Point point : line) put_point(&bytes, point, {});
+  }
   return bytes;
 }
 

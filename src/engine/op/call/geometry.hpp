@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/expr/geometry_make.hpp"
+#include "engine/expr/geometry_relate.hpp"
 
 #define STROM_GROUP geometry
 #define STROM_GROUP_ROWS "registry/functions/geometry.def"

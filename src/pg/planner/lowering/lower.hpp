@@ -39,6 +39,7 @@ struct FunctionCall {
   const std::string name;
   const std::vector<const Node*>& args;
   const Oid collation;
+  const Oid function;
 };
 
 /// ~, !~, ~* and !~*.

@@ -177,7 +177,7 @@ Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& 
   };
   const FunctionFacts facts = function_facts(function);
   const std::string name = NameStr(facts.name);
-  const FunctionCall call{facts.extension.empty() ? name : facts.extension + "." + name, args, collation};
+  const FunctionCall call{facts.extension.empty() ? name : facts.extension + "." + name, args, collation, function};
   if (facts.volatility == PROVOLATILE_VOLATILE) return unsupported("volatile function " + name);
   const int row = lowered_row(function, call.name.c_str());
   if (row >= 0 && (facts.in_catalog || !facts.extension.empty())) return kMembers[row](*this, call);

@@ -2,6 +2,7 @@
 //
 // A point that is made of two numbers (st_makepoint) stays two numbers, where that is possible. A polygon that is a
 // literal is prepared here. What the engine does not decide is left to PostGIS row by row.
+#include <cstdio>
 #include <cstring>
 
 #include "geo/prepare_polygon.hpp"
@@ -60,6 +61,19 @@ bool postgis_call(const Node* expr, std::string* name, std::vector<const Node*>*
   return true;
 }
 
+/// Of the library that the function is in: 303 is 3.3. A large number when it does not say so.
+int postgis_version(Oid function) {
+  constexpr int kUnknown = 1 << 20, kMajor = 100;
+  const char* version = guard([function]() -> const char* {
+    const oidvector* none = buildoidvector(nullptr, 0);
+    const Oid asked = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum("postgis_lib_version"),
+                                      PointerGetDatum(none), ObjectIdGetDatum(get_func_namespace(function)));
+    return OidIsValid(asked) ? TextDatumGetCString(OidFunctionCall0(asked)) : nullptr;
+  });
+  int major = 0, minor = 0;
+  return version != nullptr && sscanf(version, "%d.%d", &major, &minor) == 2 ? kMajor * major + minor : kUnknown;
+}
+
 bool is_known_srid(int32_t srid) { return srid >= 0 && srid <= 999999; }
 
 }  // namespace
@@ -101,7 +115,6 @@ Result<Lowering::PointNodes> Lowering::point_nodes(const Node* arg) {
       if (inner.is_numbers()) return PointNodes{inner.x, inner.y, point.srid};
     }
   }
-  if (name == "st_makepoint" || name == "st_point") return unsupported("arguments of " + name);
   point.srid = 0;
   STROM_ASSIGN(point.x, lower(arg));
   return point;
@@ -112,28 +125,75 @@ Result<NodeId> Lowering::point_value(const PointNodes& point) {
   return builder_.call("geometry make point", {point.x, point.y, integer(point.srid)});
 }
 
-// st_makepoint, st_point, st_setsrid, where the point itself is wanted.
+// st_setsrid, and what makes a point of numbers, where the point itself is wanted.
 Result<NodeId> Lowering::geometry_point(const FunctionCall& call) {
-  PointNodes point;
   const std::string name = plain_name(call);
-  const bool has_srid = call.args.size() == 3 && literal_int4(call.args[2], &point.srid) && is_known_srid(point.srid);
   if (name == "st_setsrid") {
-    if (call.args.size() != 2 || !literal_int4(call.args[1], &point.srid) || !is_known_srid(point.srid))
+    int32_t srid = 0;
+    if (call.args.size() != 2 || !literal_int4(call.args[1], &srid) || !is_known_srid(srid))
       return unsupported("arguments of st_setsrid");
     STROM_ASSIGN(const PointNodes inner, point_nodes(call.args[0]));
-    if (inner.is_numbers()) return point_value({inner.x, inner.y, point.srid});
-    return builder_.call("geometry st_setsrid", {inner.x, integer(point.srid)});
+    if (inner.is_numbers()) return point_value({inner.x, inner.y, srid});
+    return builder_.call("geometry st_setsrid", {inner.x, integer(srid)});
   }
-  if (call.args.size() != 2 && !(name == "st_point" && has_srid)) return unsupported("arguments of " + name);
+  // Which coordinates are behind x and y. st_makepoint has no SRID; the others may have one behind them.
+  const size_t count = call.args.size();
+  std::string more = name == "st_makepointm" || name == "st_pointm" ? "m" : name == "st_pointz" ? "z" : "";
+  if (name == "st_pointzm" || (name == "st_makepoint" && count == 4)) more = "zm";
+  if (name == "st_makepoint" && count == 3) more = "z";
+  PointNodes point;
+  const size_t coordinates = 2 + more.size();
+  const bool takes_srid = name.compare(0, strlen("st_make"), "st_make") != 0;
+  const bool has_srid = takes_srid && count == coordinates + 1 && literal_int4(call.args[coordinates], &point.srid);
+  if (count != coordinates && !(has_srid && is_known_srid(point.srid))) return unsupported("arguments of " + name);
   STROM_ASSIGN(point.x, lower(call.args[0]));
   STROM_ASSIGN(point.y, lower(call.args[1]));
-  return point_value(point);
+  STROM_ASSIGN(NodeId made, point_value(point));
+  for (size_t i = 0; i < more.size(); ++i) {
+    STROM_ASSIGN(const NodeId value, lower(call.args[2 + i]));
+    STROM_ASSIGN(made, builder_.call(std::string("geometry add ") + more[i], {made, value}));
+  }
+  return made;
 }
 
 Result<NodeId> Lowering::call_of_both(const std::string& name, const Node* a, const Node* b) {
   STROM_ASSIGN(const NodeId left, lower(a));
   STROM_ASSIGN(const NodeId right, lower(b));
   return builder_.call(name, {left, right});
+}
+
+// Rows of the same name, of two geometries. Before PostGIS 3.4 st_linecrossingdirection took the first crossing of
+// several for one to the left.
+Result<NodeId> Lowering::geometry_pair(const FunctionCall& call) {
+  constexpr int kCrossings = 304;
+  if (plain_name(call) == "st_linecrossingdirection" && postgis_version(call.function) < kCrossings)
+    return unsupported("st_linecrossingdirection before PostGIS 3.4");
+  if (call.args.size() != 2 || !is_geometry(call.args[0]) || !is_geometry(call.args[1]))
+    return unsupported("arguments of " + plain_name(call));
+  return call_of_both("geometry " + plain_name(call), call.args[0], call.args[1]);
+}
+
+// st_relate with a pattern. Only for one that all versions of GEOS take.
+Result<NodeId> Lowering::geometry_pattern(const FunctionCall& call) {
+  constexpr size_t kCells = 9;
+  std::string pattern;
+  const Node* given = call.args[2];
+  if (!IsA(given, Const) || reinterpret_cast<const Const*>(given)->constisnull ||
+      codec::register_bytes(TypeId::kText, 0, reinterpret_cast<const Const*>(given)->constvalue, &pattern) !=
+          codec::Encoded::kDone ||
+      pattern.size() != kCells || pattern.find_first_not_of("TFtf*012") != std::string::npos)
+    return unsupported("pattern of st_relate");
+  STROM_ASSIGN(const NodeId a, lower(call.args[0]));
+  STROM_ASSIGN(const NodeId b, lower(call.args[1]));
+  return builder_.call("geometry relate pattern", {a, b, builder_.constant({TypeId::kText, 0}, false, pattern)});
+}
+
+// st_dfullywithin of points. Before 3.5 PostGIS takes wrong distances of some polygons; since then a buffer has to
+// contain the geometry.
+Result<NodeId> Lowering::geometry_fully_within(const FunctionCall& call) {
+  constexpr int kChanged = 305;
+  if (postgis_version(call.function) >= kChanged) return unsupported("st_dfullywithin of PostGIS 3.5");
+  return geometry_distance(call);
 }
 
 // The operators of boxes.
@@ -211,10 +271,10 @@ Result<NodeId> Lowering::geometry_predicate(const FunctionCall& call) {
   return name == "st_disjoint" ? builder_.logic_not(meets) : meets;
 }
 
-// st_distance, the operator <->, which is the same, and st_dwithin, of points.
+// st_distance, the operator <->, which is the same, st_dwithin, and what is the same for points, of points.
 Result<NodeId> Lowering::geometry_distance(const FunctionCall& call) {
   const std::string name = plain_name(call);
-  const bool is_near = name == "st_dwithin";
+  const bool is_near = name == "st_dwithin" || name == "st_dfullywithin";
   const size_t arguments = is_near ? 3 : 2;
   if (call.args.size() != arguments || !is_geometry(call.args[0]) || !is_geometry(call.args[1]))
     return unsupported("arguments of " + name);

@@ -1,0 +1,58 @@
+// Functions of PostGIS that relate two geometries to each other by more than a predicate. Single source.
+#pragma once
+
+#include "engine/expr/geometry.hpp"
+#include "geo/crossing.hpp"
+#include "geo/farthest.hpp"
+#include "geo/relate.hpp"
+
+namespace strom::engine::expr {
+
+/// st_relate: the matrix as text.
+struct RelateText {
+  STROM_INLINE static bool eval(const Context& context, StrView& out, StrView a, StrView b) {
+    constexpr int64_t kCells = 9;
+    geo::SerializedGeometry first, second;
+    geo::IntersectionMatrix matrix;
+    if (!open_geometry(a, &first) || !open_geometry(b, &second) || !geo::relate(first, second, &matrix)) return true;
+    char* made = context.make_text(kCells);
+    if (made == nullptr) return true;
+    for (int64_t i = 0; i < kCells; ++i) made[i] = matrix.cells[i];
+    out = {made, kCells};
+    return false;
+  }
+};
+
+/// The same compared with a pattern, of nine characters.
+struct RelatePattern {
+  STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView a, StrView b, StrView pattern) {
+    constexpr int64_t kCells = 9;
+    geo::SerializedGeometry first, second;
+    geo::IntersectionMatrix matrix;
+    out = 0;
+    if (pattern.len != kCells || !open_geometry(a, &first) || !open_geometry(b, &second)) return true;
+    if (!geo::relate(first, second, &matrix)) return true;
+    out = matrix.matches(pattern.ptr);
+    return false;
+  }
+};
+
+struct CrossingDirection {
+  STROM_INLINE static bool eval(const Context&, int32_t& out, StrView a, StrView b) {
+    geo::SerializedGeometry first, second;
+    out = 0;
+    if (!open_geometry(a, &first) || !open_geometry(b, &second)) return true;
+    return !geo::crossing_direction(first, second, &out);
+  }
+};
+
+struct FullyWithin {
+  STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView a, StrView b, double distance) {
+    geo::SerializedGeometry first, second;
+    out = 0;
+    if (!open_geometry(a, &first) || !open_geometry(b, &second)) return true;
+    return answer_to(geo::is_fully_within(first, second, distance), out);
+  }
+};
+
+}  // namespace strom::engine::expr

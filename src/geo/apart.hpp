@@ -1,0 +1,11 @@
+// Marks long functions that are called from many places, so that they are compiled once. They belong to their source
+// file, since the same header is compiled for several instruction sets.
+#pragma once
+
+#include "base/single_source.hpp"
+
+#if defined(__CUDACC__)
+#define STROM_GEO_APART [[maybe_unused]] static __host__ __device__ __noinline__
+#else
+#define STROM_GEO_APART [[maybe_unused]] static __attribute__((noinline))
+#endif
