@@ -449,6 +449,8 @@ class Expressions:
             lambda: f"{rng.choice(['btrim', 'ltrim', 'rtrim'])}({text()}, {literal()})",
             lambda: f"replace({text()}, {literal()}, {rng.choice([literal, text])()})",
             lambda: f"split_part({text()}, {literal()}, {rng.choice([1, 1, 2, 3, -1, -2])})",
+            lambda: f"pgstrom.vcf_info_getattr('x=;a=' || {text()}, {literal()})",
+            lambda: f"pgstrom.vcf_variant_getattr('a:' || {text()}, {text()} || ':b', {literal()})",
             lambda: f"{rng.choice(['lpad', 'rpad'])}({text()}, {few()}, {literal()})",
             lambda: f"repeat({text()}, {rng.choice([-1, 0, 1, 2, 7])})",
             lambda: f"to_char({self.value(rng.choice(['date', 'timestamp', 'timestamptz']), depth - 1)}, "

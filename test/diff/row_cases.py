@@ -70,6 +70,11 @@ SPELLINGS = [
     "2024-02-29T01:02:03", "2024-02-29 01:02", "12:34:56", "12:34:56.7", "24:00:00", "23:59:60", "2024-02-29 BC", "infinity", "29/02/2024", "02/29/2024", "2024.02.29", "29.02.2024", "31.02.2024", "2024", "202402",
     "20240229235959", "2024-02-29 23:59", "29.02.2024 23:59:59", "2024-02-29 24:00", "29 02 2024", " 29/02/2024", "2024.2.9", "0000",
 ]
+# Texts of VCF files for the functions that take them apart, and keys; in columns x_attributes and so on.
+ATTRIBUTES = [
+    "DP", "AF", "DB", "", "a", "GT", "DP=5;AF=0.5;DB", "AF=0.1,0.2", "AF=", "DB;AF=a=b", ".", ";;AF=1;", "=", "=x;a=", "DP=5;DP=6",
+    "GT=0/1:DP=5", "DP=:GT=./.", "GT:AD:DP", "0/1:1,2:7", "0/1", ":", "::x", "GT:DP:GT", "\u00e4=\u65e5;AF=\u00e4", "AFF=1;AF", "DP;=;AF=;",
+]
 # Types of elements that the engine reads in arrays.
 ELEMENTS = ["bool", "int2", "int4", "int8", "float4", "float8", "decimal", "date", "timestamp", "timestamptz", "text", "bpchar"]
 ELEMENTS += ["time", "uuid", "oid", "enum"]
@@ -176,9 +181,10 @@ class RowCases:
             array = f"(ARRAY[{', '.join(quote(v) for v in values)}]::{declared if base != 'array' else 'text'}[])"
             for letter, place in zip("xyz", (f"id / {side}", f"id % {side}", f"(id * 7919) % {side}")):
                 columns.append(f"{array}[1 + ({place}) % {len(values) + 1}]::{declared} AS {letter}_{base}")
-        spellings = f"(ARRAY[{', '.join(quote(v) for v in SPELLINGS)}])"
-        for letter, place in zip("xyz", ("id", "id * 7919", "id / 7")):
-            columns.append(f"{spellings}[1 + ({place}) % {len(SPELLINGS) + 1}] AS {letter}_spelling")
+        for name, texts in (("spelling", SPELLINGS), ("attributes", ATTRIBUTES)):
+            listed = f"(ARRAY[{', '.join(quote(v) for v in texts)}])"
+            for letter, place in zip("xyz", ("id", "id * 7919", "id / 7")):
+                columns.append(f"{listed}[1 + ({place}) % {len(texts) + 1}] AS {letter}_{name}")
         self.session.must(f"CREATE TABLE heap_pairs AS SELECT *, {', '.join(columns)} FROM pairs")
         self.session.must("ANALYZE heap_pairs")
 
@@ -228,7 +234,13 @@ class RowCases:
 
     def call(self, row, arguments):
         field = [f"'{row.field}'"] if row.field else []
-        return f'pg_catalog."{row.pg_name}"({", ".join(field + arguments)})'
+        schema = "pgstrom" if self.takes_attributes(row) else "pg_catalog"
+        return f'{schema}."{row.pg_name}"({", ".join(field + arguments)})'
+
+    @staticmethod
+    def takes_attributes(row):
+        """Rows of this extension's own functions."""
+        return row.pg_name.startswith("vcf_")
 
     @staticmethod
     def reads_text(row):
@@ -236,7 +248,8 @@ class RowCases:
 
     @staticmethod
     def table_of(row):
-        return "heap_pairs" if RowCases.reads_text(row) or any(base in HEAP_TYPES for base in row.arguments + [row.result]) else "pairs"
+        is_heap = RowCases.reads_text(row) or RowCases.takes_attributes(row)
+        return "heap_pairs" if is_heap or any(base in HEAP_TYPES for base in row.arguments + [row.result]) else "pairs"
 
     def split_rows(self, row, arguments):
         """Fills `calm` with the rows for which the function does not raise; ids of some others."""
@@ -261,6 +274,8 @@ class RowCases:
         columns = [f"p.{letter}_{base}" for letter, base in zip("xyz", row.arguments)]
         if self.reads_text(row):
             columns[0] = "p.x_spelling"
+        if self.takes_attributes(row):
+            columns = [f"p.{letter}_attributes" for letter in "xyz"[: len(columns)]]
         if row.pg_name == "to_char":  # of constant formats
             columns[1] = quote(self.rng.choice(DATE_FORMATS))
         if row.pg_name in PARSED_FORMATS and len(columns) == 2:
@@ -290,6 +305,8 @@ class RowCases:
         """With a literal on the right, which has a path of its own in the engine."""
         for _ in range(2):
             arguments = columns[:-1] + [self.literal(row.arguments[-1])]
+            if self.takes_attributes(row):
+                arguments[-1] = quote(self.rng.choice(ATTRIBUTES))
             if row.pg_name == "to_char":
                 arguments[1] = quote(self.rng.choice(DATE_FORMATS))
             if row.pg_name in PARSED_FORMATS:

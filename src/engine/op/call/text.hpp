@@ -5,6 +5,7 @@
 #include "engine/expr/case_map.hpp"
 #include "engine/expr/row_decimal.hpp"
 #include "engine/expr/text.hpp"
+#include "engine/expr/text_attributes.hpp"
 #include "engine/expr/text_make.hpp"
 #include "engine/expr/text_parts.hpp"
 #include "engine/expr/to_char.hpp"

@@ -195,6 +195,11 @@ Result<NodeId> Lowering::plain_call(const FunctionCall& call) {
   return this->call(call.name.c_str(), lowered, call.collation);
 }
 
+// A function of this extension, whose row has its name alone.
+Result<NodeId> Lowering::own_call(const FunctionCall& call) {
+  return plain_call({call.name.substr(call.name.find('.') + 1), call.args, call.collation});
+}
+
 // EXTRACT, date_part and date_trunc: the field is a part of the row.
 Result<NodeId> Lowering::with_field(const FunctionCall& call) {
   if (call.args.size() != 2) return plain_call(call);
