@@ -112,7 +112,7 @@ class EdgeBlocks {
     Box box = Box::empty();
     for (int32_t i = 0; i < count; ++i) {
       const Point p = points.point(i);
-      if (!is_small(p)) return false;
+      if (!is_small(p) || !is_exact(p)) return false;
       if (i > 0 && is_same(a, p)) ring.repeats = true;
       if (i + 1 < count && (p.x < corner.x || (p.x == corner.x && p.y < corner.y))) {
         lowest = i;

@@ -30,6 +30,13 @@ STROM_BASE_INLINE bool is_small(Point point) {
   return point.x <= kLargest && point.x >= -kLargest && point.y <= kLargest && point.y >= -kLargest;
 }
 
+/// Products of differences of such coordinates, and the errors of these products, are numbers or zero.
+STROM_BASE_INLINE bool is_exact(Point point) {
+  constexpr double kSmallest = 1e-120;  // its last bit's square is far above the smallest number
+  const auto is_fine = [](double x) { return x == 0 || x >= kSmallest || x <= -kSmallest; };
+  return is_fine(point.x) && is_fine(point.y);
+}
+
 STROM_BASE_INLINE bool is_same(Point a, Point b) { return a.x == b.x && a.y == b.y; }
 
 /// A closed rectangle. An empty one has min > max.

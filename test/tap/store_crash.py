@@ -297,6 +297,21 @@ def preloaded():
     equal(query("SELECT count(*) > 0 FROM rows"), [(True,)], "tables are there with it")
 
 
+def ids_without_log():
+    """A checkpoint while transactions run whose ids no log has: a crash gives these ids back."""
+    make_table("counted", "id int, n int")
+    running, session = connect(), connect()
+    session.execute("INSERT INTO counted VALUES (1, 1)")
+    running.execute("BEGIN")
+    running.execute("SELECT pg_current_xact_id()")
+    session.execute("SELECT pgstrom.store_checkpoint('counted')")
+    cluster.stop("immediate")
+    for each in (running, session):
+        each.close()
+    cluster.start({})
+    equal(query("SELECT id, n FROM counted"), [(1, 1)], "a base file is not taken for a newer one after a crash")
+
+
 def query_in(database, statements):
     with psycopg.connect(cluster.conninfo(database), autocommit=True, connect_timeout=10) as session:
         for statement in statements.split("; "):
@@ -319,6 +334,7 @@ try:
         shutil.chown(FILES, cluster.user, cluster.user)
     with connect() as first:
         first.execute("CREATE EXTENSION pg_strom")
+    ids_without_log()
     rounds()
     large_transactions()
     damage()

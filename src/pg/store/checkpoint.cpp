@@ -32,8 +32,17 @@ LOCKTAG lock_tag(const Table* table, uint16 kind) {
 struct Point {
   uint64_t position;
   Snapshot snapshot;
-  uint64_t next_xid;
+  uint64_t next_xid;  // after those that `snapshot` takes for ended
 };
+
+/// Puts what `snapshot` takes for ended into the server's log on the device: a crash takes neither these transactions
+/// back nor their ids, and the file's rows are believed. It may give away again the ids of those that run. May ereport.
+uint64_t flush_ended(Snapshot snapshot) {
+  const FullTransactionId next = ReadNextFullTransactionId();
+  XLogBeginInsert();
+  XLogFlush(XLogInsert(RM_XLOG_ID, XLOG_NOOP));
+  return U64FromFullTransactionId(next) - (XidFromFullTransactionId(next) - snapshot->xmax);
+}
 
 /// May ereport.
 Point take_point(Table* table) {
@@ -41,8 +50,8 @@ Point take_point(Table* table) {
   LWLockAcquire(table->lock(kGate), LW_EXCLUSIVE);
   point.position = table->shared->log.appended;
   point.snapshot = RegisterSnapshot(GetLatestSnapshot());
-  point.next_xid = U64FromFullTransactionId(ReadNextFullTransactionId());
   LWLockRelease(table->lock(kGate));
+  point.next_xid = flush_ended(point.snapshot);
   // Changes of this transaction itself have not been committed either.
   point.snapshot->curcid = FirstCommandId;
   return point;

@@ -29,7 +29,7 @@ std::string matrix(const std::string& a, const std::string& b) {
   return relate(opened(a), opened(b), &out) ? std::string(out.cells, sizeof out.cells) : "unknown";
 }
 
-std::string area(std::vector<Polygon> polygons) { return serialized(polygons); }
+std::string area(const std::vector<Polygon>& polygons) { return serialized(polygons); }
 
 const std::string kSquare = area({{rectangle(0, 0, 8, 8)}});
 const std::string kRing = area({{rectangle(0, 0, 8, 8), rectangle(2, 2, 6, 6)}});
@@ -90,6 +90,13 @@ TEST(Shapes, InvalidPolygons) {
   EXPECT_EQ(answers(area({{{{8, 3}, {8, 3}, {8, 3}, {8, 3}}}}), lines({{{8, 0}, {4, 3}, {8, 3}}}))[2], '?');
 }
 
+TEST(Shapes, NumbersWhoseProductsAreNone) {
+  const std::string tiny = area({{rectangle(0, 0, 8e-160, 8e-160)}});
+  EXPECT_EQ(answers(tiny, tiny), "??????y");  // the same bytes
+  const std::string least = area({{rectangle(0, 0, 8e-120, 8e-120)}});
+  EXPECT_EQ(answers(least, least), "yyynnny");
+}
+
 TEST(Shapes, Lines) {
   EXPECT_EQ(answers(kSquare, lines({{{1, 1}, {2, 3}, {7, 5}}})), "yyynnnn");
   EXPECT_EQ(answers(lines({{{1, 1}, {2, 3}, {7, 5}}}), kSquare), "nnynnnn");
@@ -118,6 +125,7 @@ TEST(Shapes, ManyEdges) {
   EXPECT_EQ(matrix(large, large), "2FFF1FFF2");
   EXPECT_EQ(answers(area({{round(0, 0, 10, 200'000)}}), large)[2], '?');
   std::vector<Polygon> many;
+  many.reserve(33);
   for (int i = 0; i < 32; ++i) many.push_back({rectangle(i, 0, i + 0.5, 1)});
   EXPECT_EQ(answers(area(many), area({{rectangle(31.1, 0.1, 31.2, 0.2)}})), "yyynnnn");
   many.push_back({rectangle(40, 0, 41, 1)});
