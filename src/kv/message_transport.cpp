@@ -21,18 +21,9 @@ class MessageTransport : public region::Transport {
   region::Reach read(std::span<const region::Piece> pieces) override {
     const std::lock_guard lock(mutex_);
     uint32_t number = number_;
-    switch (read_region(session_, pieces, &number)) {
-      case STROMKV_OK: break;
-      case STROMKV_MOVED: return region::Reach::kMoved;
-      case STROMKV_DROPPED: return region::Reach::kDropped;
-      case STROMKV_DENIED: return region::Reach::kDenied;
-      case STROMKV_BUSY: return region::Reach::kBusy;
-      case STROMKV_SILENT: return region::Reach::kSilent;
-      case STROMKV_NO_MEMORY: throw std::bad_alloc();
-      default: return region::Reach::kFailed;
-    }
-    number_ = number;
-    return region::Reach::kDone;
+    const region::Reach reach = reach_of(read_region(session_, pieces, &number));
+    if (reach == region::Reach::kDone) number_ = number;
+    return reach;
   }
 
   void set_patience(unsigned milliseconds) override {
@@ -69,6 +60,19 @@ stromkv_status status_of(region::Reach reach) {
     case region::Reach::kFailed: return STROMKV_IO;
   }
   return STROMKV_IO;
+}
+
+region::Reach reach_of(stromkv_status status) {
+  switch (status) {
+    case STROMKV_OK: return region::Reach::kDone;
+    case STROMKV_MOVED: return region::Reach::kMoved;
+    case STROMKV_DROPPED: return region::Reach::kDropped;
+    case STROMKV_DENIED: return region::Reach::kDenied;
+    case STROMKV_BUSY: return region::Reach::kBusy;
+    case STROMKV_SILENT: return region::Reach::kSilent;
+    case STROMKV_NO_MEMORY: throw std::bad_alloc();
+    default: return region::Reach::kFailed;
+  }
 }
 
 }  // namespace strom::kv

@@ -17,4 +17,7 @@ stromkv_status open_message_transport(const char* address, const char* token,
 /// What a failure of a transport is to a caller of the library.
 stromkv_status status_of(store::region::Reach reach);
 
+/// What an answer of the server is to a reader of the region. Throws std::bad_alloc where there was no memory.
+store::region::Reach reach_of(stromkv_status status);
+
 }  // namespace strom::kv

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstring>
 #include <mutex>
-#include <new>
 #include <vector>
 
 #include "kv/message_transport.hpp"
@@ -176,15 +175,8 @@ stromkv_status RdmaTransport::open(std::string* what) {
 region::Reach RdmaTransport::ask() {
   message::FarMemory memory;
   uint32_t number = 0;
-  switch (ask_far_memory(session_.get(), &memory, &number)) {
-    case STROMKV_OK: break;
-    case STROMKV_DROPPED: return region::Reach::kDropped;
-    case STROMKV_DENIED: return region::Reach::kDenied;
-    case STROMKV_BUSY: return region::Reach::kBusy;
-    case STROMKV_SILENT: return region::Reach::kSilent;
-    case STROMKV_NO_MEMORY: throw std::bad_alloc();
-    default: return region::Reach::kFailed;
-  }
+  const region::Reach reach = reach_of(ask_far_memory(session_.get(), &memory, &number));
+  if (reach != region::Reach::kDone) return reach;
   if (number != number_) return region::Reach::kMoved;
   segments_ = std::move(memory.segments);
   return region::Reach::kDone;

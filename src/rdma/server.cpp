@@ -186,7 +186,6 @@ Result<message::FarMemory> CmServer::offer(const RegionFile& region, std::shared
     STROM_ASSIGN(guest->region, mapped(region));
     if (getrandom(guest->ticket, sizeof(guest->ticket), 0) != static_cast<ssize_t>(sizeof(guest->ticket)))
       return base::os_error(errno, "could not generate a random number");
-    std::erase_if(guests_, [](const auto& known) { return known.expired(); });
     guests_.push_back(guest);
     *peer = guest;
   }

@@ -51,6 +51,16 @@ def attach(session, table):
     return strom_kv.Table.from_token(f"rdma:{ADDRESS}:{port}", token)
 
 
+def refused(read, text, name):
+    """A read ends in an error that says `text`."""
+    try:
+        found = read()
+    except strom_kv.StoreError as error:
+        ok(text in str(error), f"{name}: {error}")
+    else:
+        ok(False, name, found)
+
+
 def reads_all(table, rows, step=97):
     """Whether the table has exactly these rows, a dictionary."""
     keys = list(rows)[::step] + [10**8]
@@ -160,22 +170,12 @@ def rotation(session):
         table = attach(own, "t")
         ok(table.get(77)["n"] == 231, "with the right to read")
         session.execute("REVOKE SELECT ON t FROM reader")
-        try:
-            found = table.get(77)
-        except strom_kv.StoreError as error:
-            ok(True, f"after REVOKE: {error}")
-        else:
-            ok(False, "after REVOKE", found)
+        refused(lambda: table.get(77), "", "after REVOKE")
         table.close()
     with attach(session, "t") as table:
         ok(table.get(77)["n"] == 231, "another region")
         session.execute("DROP FOREIGN TABLE t")
-        try:
-            found = table.get(77)
-        except strom_kv.StoreError as error:
-            ok(True, f"after DROP: {error}")
-        else:
-            ok(False, "after DROP", found)
+        refused(lambda: table.get(77), "", "after DROP")
 
 
 def raw_reads(session):
@@ -211,15 +211,10 @@ def raw_reads(session):
 
 def refusals(session):
     make_table(session, "plain", 10, 10)
-    try:
-        strom_kv.Table.from_token(f"rdma:{ADDRESS}:1", "0" * 32).get(1)
-    except strom_kv.StoreError as error:
-        ok("could not connect" in str(error), "a port that nobody has", error)
+    refused(lambda: strom_kv.Table.from_token(f"rdma:{ADDRESS}:1", "0" * 32).get(1), "could not connect",
+            "a port that nobody has")
     port, token = session.execute("SELECT port, token FROM pgstrom.kv_session_tcp('plain')").fetchone()
-    try:
-        strom_kv.Table.from_token(f"rdma:{ADDRESS}:{port}", "0" * 32).get(1)
-    except strom_kv.StoreError as error:
-        ok("token" in str(error), "a token that is none", error)
+    refused(lambda: strom_kv.Table.from_token(f"rdma:{ADDRESS}:{port}", "0" * 32).get(1), "token", "a token that is none")
     found = subprocess.run([str(BUILD / "test/rdma/raw_reader"), ADDRESS, str(port), token, "forged"], capture_output=True,
                            text=True, stdin=subprocess.DEVNULL)
     ok(found.stdout.startswith("refused"), "a ticket that is none", found)

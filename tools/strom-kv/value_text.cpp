@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/hex.hpp"
 #include "cli/progress.hpp"
 #include "format/csv/datetime_text.hpp"
 
@@ -45,8 +46,7 @@ T read(const stromkv_field& field) {
 
 std::string hex(const stromkv_field& field) {
   std::string text = "\\x";
-  const auto* bytes = static_cast<const uint8_t*>(field.data);
-  for (size_t i = 0; i < field.bytes; ++i) text += fmt::format("{:02x}", bytes[i]);
+  base::append_hex(&text, field.data, field.bytes);
   return text;
 }
 

@@ -1,5 +1,6 @@
 // SQL functions about published regions and messages: kv_attach(), kv_session(), kv_session_tcp(), kv_rotate(). All of
 // it may ereport.
+#include "base/hex.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/fdw_gstore/named_table.hpp"
 #include "pg/kv_server/places.hpp"
@@ -57,7 +58,9 @@ void require_select(Relation relation) {
 /// The row (place, token).
 Datum answer(FunctionCallInfo fcinfo, Datum place, const uint8_t* token) {
   char hex[2 * strom::store::region::kTokenBytes + 1];
-  for (size_t i = 0; i < strom::store::region::kTokenBytes; ++i) snprintf(hex + 2 * i, 3, "%02x", token[i]);
+  char* end = hex;
+  for (size_t i = 0; i < strom::store::region::kTokenBytes; ++i) end = strom::base::put_hex(end, token[i]);
+  *end = '\0';
   TupleDesc descriptor;
   if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
     elog(ERROR, "return type must be a row type");

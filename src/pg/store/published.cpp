@@ -155,6 +155,22 @@ Slot find_live(const Table* table, const rows::Cell& key) {
   return slot;
 }
 
+/// Zeros over all that the file has memory for behind its header. A network card that has its pages reads them then.
+void write_zeros(int descriptor, off_t bytes) {
+  static const char zeros[64 << 10] = {};
+  off_t at = region::kHeaderBytes;
+  while (at < bytes && (at = lseek(descriptor, at, SEEK_DATA)) >= 0) {
+    const off_t hole = lseek(descriptor, at, SEEK_HOLE);
+    const off_t end = hole < 0 ? bytes : std::min(hole, bytes);
+    while (at < end) {
+      const ssize_t written =
+          pwrite(descriptor, zeros, std::min<size_t>(sizeof(zeros), static_cast<size_t>(end - at)), at);
+      if (written <= 0) return;
+      at += written;
+    }
+  }
+}
+
 }  // namespace
 
 void unmap_region(Table* table) {
@@ -173,22 +189,6 @@ uint64_t now_us() {
 
 std::string region_path(const std::string& memory, uint32_t number) {
   return memory + kSuffix + std::to_string(number);
-}
-
-/// Zeros over all that the file has memory for behind its header. A network card that has its pages reads them then.
-static void write_zeros(int descriptor, off_t bytes) {
-  static const char zeros[64 << 10] = {};
-  off_t at = region::kHeaderBytes;
-  while (at < bytes && (at = lseek(descriptor, at, SEEK_DATA)) >= 0) {
-    const off_t hole = lseek(descriptor, at, SEEK_HOLE);
-    const off_t end = hole < 0 ? bytes : std::min(hole, bytes);
-    while (at < end) {
-      const ssize_t written =
-          pwrite(descriptor, zeros, std::min<size_t>(sizeof(zeros), static_cast<size_t>(end - at)), at);
-      if (written <= 0) return;
-      at += written;
-    }
-  }
 }
 
 bool is_region_path(const std::string& path) { return path.find(kSuffix) != std::string::npos; }
