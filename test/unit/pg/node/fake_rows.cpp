@@ -24,6 +24,7 @@ CollectedRows::CollectedRows(std::vector<engine::plan::ValueType> types, bool is
 
 void CollectedRows::add(const Datum* values, const bool* nulls) {
   std::vector<std::optional<int64_t>> row;
+  row.reserve(types_.size());
   for (size_t i = 0; i < types_.size(); ++i)
     row.push_back(nulls[i] ? std::nullopt : std::optional(DatumGetInt64(values[i])));
   collected.rows.push_back(std::move(row));
