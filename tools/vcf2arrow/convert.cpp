@@ -7,6 +7,7 @@
 #include <atomic>
 #include <mutex>
 #include <optional>
+#include <semaphore>
 
 #include "arrow_files/turns.hpp"
 #include "arrow_files/workers.hpp"
@@ -57,10 +58,31 @@ Result<Input> open_input(const std::string& path, const Settings& settings, int 
   return input;
 }
 
+/// One of those who may compute at once. Nobody has one while it waits for another or for the disk.
+class Permit {
+ public:
+  explicit Permit(std::counting_semaphore<>& permits) : permits_(permits) {}
+  ~Permit() { release(); }
+  Permit(const Permit&) = delete;
+  Permit& operator=(const Permit&) = delete;
+  void acquire() {
+    if (!is_held_) permits_.acquire();
+    is_held_ = true;
+  }
+  void release() {
+    if (is_held_) permits_.release();
+    is_held_ = false;
+  }
+
+ private:
+  std::counting_semaphore<>& permits_;
+  bool is_held_ = false;
+};
+
 class Conversion {
  public:
   Conversion(const Settings& settings, tool::Progress& progress)
-      : settings_(settings), progress_(progress), threads_(tool::thread_count(settings.threads)) {}
+      : settings_(settings), progress_(progress), threads_(tool::thread_count(settings.threads)), permits_(threads_) {}
 
   Result<Converted> run();
 
@@ -75,6 +97,7 @@ class Conversion {
     std::unique_ptr<Variants> variants;
     format::arrow::Compressor compressor;
     size_t number;
+    Permit permit;
   };
   Status convert_piece(Worker& worker, const Piece& piece);
   Status begin_chromosome(std::string_view name, tool::OutputFiles& files);
@@ -87,6 +110,7 @@ class Conversion {
   const Settings& settings_;
   tool::Progress& progress_;
   const int threads_;
+  std::counting_semaphore<> permits_;
   std::atomic<bool> failed_{false};
   int64_t lines_ = 0;       // or records of the file, as far as pieces are done; changed in turn
   std::string chromosome_;  // of the file that is being written, where each has its own; changed in turn
@@ -106,9 +130,11 @@ Status Conversion::work(Input& input, const Layout& layout, tool::OutputFiles& f
                 columns,
                 Variants::create(layout, input.dictionary ? &*input.dictionary : nullptr, columns),
                 format::arrow::Compressor(settings_.output.compression),
-                number};
+                number,
+                Permit(permits_)};
   Piece piece;
   while (!failed_) {
+    worker.permit.acquire();
     STROM_ASSIGN(const bool more, input.text->next(piece));
     if (!more) break;
     const Status status = convert_piece(worker, piece);
@@ -129,10 +155,12 @@ Status Conversion::convert_piece(Worker& worker, const Piece& piece) {
       STROM_ASSIGN(run, worker.variants->first_run(rest));
     }
     rest.remove_prefix(run.bytes.size());
+    worker.permit.acquire();
     for (ColumnBuilder& column : worker.columns) column.clear();
     const int64_t before = worker.variants->counts.rows;
     const Status parsed = worker.variants->append(run.bytes);
     const int64_t rows = worker.variants->counts.rows - before;
+    if (!parsed.is_ok()) worker.permit.release();
     // Which line of the file a line of the piece is depends on the pieces before it.
     if (!parsed.is_ok()) {
       if (!has_turn && !worker.turns.wait(piece.number)) return Status::ok();
@@ -141,6 +169,7 @@ Status Conversion::convert_piece(Worker& worker, const Piece& piece) {
     }
     STROM_ASSIGN(const auto batch, format::arrow::encode_batch(worker.columns, rows, worker.compressor));
     auto bounds = worker.files.statistics().of(worker.columns);
+    worker.permit.release();
     if (!has_turn && !worker.turns.wait(piece.number)) return Status::ok();
     has_turn = true;
     lines_ += worker.variants->read();
@@ -164,7 +193,8 @@ Status Conversion::begin_chromosome(std::string_view name, tool::OutputFiles& fi
 Status Conversion::convert_file(Input& input, const Layout& layout, tool::OutputFiles& files) {
   tool::Turns turns;
   lines_ = input.header.lines;
-  return tool::run_pieces(threads_, threads_, [&](int64_t, int thread) {
+  // One more than may compute, since mostly one writes.
+  return tool::run_pieces(threads_ + 1, threads_ + 1, [&](int64_t, int thread) {
     const Status status = work(input, layout, files, turns, static_cast<size_t>(thread));
     if (!status.is_ok()) {
       failed_ = true;

@@ -97,20 +97,38 @@ Status Lines::append_line(std::string_view text, LineScanner& scanner, size_t be
   }
   STROM_TRY(find_info(text, scanner, at, end));
   std::string_view rest;
+  are_pairs_ = false;
   if (*end < text.size() && text[*end] == '\t') {
     at = *end + 1;
-    const auto* line_end = static_cast<const char*>(std::memchr(text.data() + at, '\n', text.size() - at));
-    *end = line_end == nullptr ? text.size() : static_cast<size_t>(line_end - text.data());
+    *end = end_of_pairs(text, at);
+    if (!are_pairs_) {
+      const auto* line_end = static_cast<const char*>(std::memchr(text.data() + at, '\n', text.size() - at));
+      *end = line_end == nullptr ? text.size() : static_cast<size_t>(line_end - text.data());
+    }
     rest = text.substr(at, *end - at);
     if (rest.ends_with('\r')) rest.remove_suffix(1);
     scanner.jump(*end + 1);
   }
-  // What the builders take has to be UTF-8; nearly all texts are ASCII.
-  if ((scanner.has_high_bytes(begin) || !is_all_ascii(rest)) && !columnar::is_utf8(text.substr(begin, *end - begin)))
+  // What the builders take has to be UTF-8; nearly all texts are ASCII, and pairs of alleles are.
+  const std::string_view samples = are_pairs_ ? rest.substr(0, rest.find('\t')) : rest;
+  if ((scanner.has_high_bytes(begin) || !is_all_ascii(samples)) && !columnar::is_utf8(text.substr(begin, *end - begin)))
     return damaged("text that is not valid UTF-8");
   if (!layout_.samples().empty()) STROM_TRY(take_samples(rest));
   ++counts.variants;
   return append_rows();
+}
+
+/// FORMAT begins at a position. Where the line's samples are nothing but pairs of alleles, which many lines of many
+/// samples have, their number says where it ends: that is one look at the line instead of three.
+size_t Lines::end_of_pairs(std::string_view text, size_t at) {
+  const size_t count = layout_.line_samples(), tab = text.find('\t', at);
+  if (layout_.samples().empty() || count == 0 || tab == std::string_view::npos) return text.size();
+  const size_t cells = tab + 1, end = cells + count * kPairBytes - 1;
+  if (end > text.size() || text.substr(at, tab - at).find('\n') != std::string_view::npos) return text.size();
+  const std::string_view behind = text.substr(end, 2);
+  if (!behind.empty() && behind[0] != '\n' && behind != "\r\n") return text.size();
+  are_pairs_ = are_pairs(text.substr(cells, end - cells), count);
+  return end + (behind.starts_with('\r') ? 1 : 0);
 }
 
 /// FORMAT and what is behind it.
@@ -124,7 +142,7 @@ Status Lines::take_samples(std::string_view rest) {
                            (format_order_[0] == Layout::kAlleles
                                 ? layout_.choice().ploidy == 2
                                 : format_order_[0] >= 0 && format_order_[0] == sample_columns_.genotype_target());
-  are_pairs_ = is_genotype && are_pairs(samples_, layout_.line_samples());
+  are_pairs_ = is_genotype && are_pairs_;
   return Status::ok();
 }
 

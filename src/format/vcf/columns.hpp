@@ -27,6 +27,7 @@ class Lines final : public Variants {
   Status put_info(std::string_view item, size_t place);
   int guessed_key(std::string_view item, size_t left, size_t place, std::string_view* value) const;
   Status find_format(std::string_view text);
+  size_t end_of_pairs(std::string_view text, size_t at);
   Status take_samples(std::string_view rest);
   Status append_row(std::string_view alternative, const RowAllele& allele);
   Status append_rows();

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "format/vcf/pair_block.hpp"
 #include "format/vcf/values.hpp"
 
 namespace strom::format::vcf {
@@ -19,29 +20,6 @@ std::string_view next_allele(std::string_view* genotype) {
   const std::string_view allele = genotype->substr(0, end);
   genotype->remove_prefix(end);
   return allele;
-}
-
-constexpr uint64_t kLow = 0x0101010101010101;
-constexpr size_t kWord = sizeof(uint64_t);
-
-uint64_t load_word(const char* from) {
-  uint64_t word;
-  std::memcpy(&word, from, sizeof word);
-  return word;
-}
-
-/// 0x80 in each byte that is not zero; bytes are below 0x80.
-constexpr uint64_t not_zero(uint64_t bytes) { return (bytes + 0x7F * kLow) & (0x80 * kLow); }
-
-/// 0x80 in each byte of two cells that is not what it has to be there. Bytes of `cells` are below 0x80.
-uint64_t wrong_bytes(uint64_t cells) {
-  constexpr uint64_t kAlleles = 0x00FF00FF00FF00FF, kPhases = 0x0000FF000000FF00, kTabs = 0xFF000000FF000000;
-  const uint64_t not_dot = not_zero(cells ^ ('.' * kLow));
-  // Digits are those between 0x30 and 0x39: adding leads over 0x80 at both ends.
-  const uint64_t not_digit = ((cells + (0x7F - '9') * kLow) | ~(cells + (0x80 - '0') * kLow)) & (0x80 * kLow);
-  const uint64_t not_phase = not_zero(cells ^ ('|' * kLow)) & not_zero(cells ^ ('/' * kLow));
-  const uint64_t not_tab = not_zero(cells ^ ('\t' * kLow));
-  return (not_dot & not_digit & kAlleles) | (not_phase & kPhases) | (not_tab & kTabs);
 }
 
 bool is_pair(const char* cell) {
@@ -91,12 +69,8 @@ Status put_alleles(std::string_view genotype, int64_t ploidy, int8_t* alleles, u
 bool are_pairs(std::string_view cells, size_t count) {
   if (count == 0 || cells.size() != count * kPairBytes - 1) return false;
   size_t at = 0;
-  uint64_t wrong = 0;
-  for (; at + kWord < cells.size(); at += kWord) {
-    const uint64_t word = load_word(cells.data() + at);
-    wrong |= (word & (0x80 * kLow)) | wrong_bytes(word & (0x7F * kLow));
-  }
-  if (wrong != 0) return false;
+  for (; at + kPairBlock < cells.size(); at += kPairBlock)
+    if (!is_pair_block(cells.data() + at)) return false;
   for (; at + kPairBytes - 1 <= cells.size(); at += kPairBytes) {
     if (!is_pair(cells.data() + at)) return false;
     if (at + kPairBytes <= cells.size() && cells[at + kPairBytes - 1] != '\t') return false;
@@ -104,30 +78,23 @@ bool are_pairs(std::string_view cells, size_t count) {
   return true;
 }
 
-bool put_pairs(std::string_view cells, size_t count, int8_t* alleles, uint8_t* flags) {
-  uint64_t unknown = 0;
-  size_t i = 0;
-  // Two cells are one word, whose even bytes are alleles.
-  for (; (i + 2) * kPairBytes <= cells.size() && i + 2 <= count; i += 2) {
-    uint64_t four = (load_word(cells.data() + i * kPairBytes) ^ (kLow * '0')) & 0x00FF00FF00FF00FF;
-    four = (four | four >> 8) & 0x0000FFFF0000FFFF;
-    const auto found = static_cast<uint32_t>(four | four >> 16);
-    const uint32_t flag = found >> 4 & static_cast<uint32_t>(kLow);  // of a dot, and of no digit
-    const uint32_t known = found & ~(flag * 0xFF);
-    unknown |= flag;
-    std::memcpy(alleles + 2 * i, &known, sizeof known);
-    std::memcpy(flags + 2 * i, &flag, sizeof flag);
-  }
-  for (; i < count; ++i) {
-    for (size_t k = 0; k < 2; ++k) {
-      const char allele = cells[i * kPairBytes + k * 2];
-      const bool is_unknown = allele == '.';
-      unknown |= is_unknown ? 1 : 0;
-      flags[2 * i + k] = is_unknown ? 1 : 0;
-      alleles[2 * i + k] = static_cast<int8_t>(is_unknown ? 0 : allele - '0');
+bool put_pairs(std::string_view cells, size_t count, int8_t* alleles, uint8_t* validity) {
+  constexpr size_t kCells = kPairBlock / kPairBytes;
+  static_assert(kCells == kPairRoom);
+  unsigned known = 0xFFFF;
+  for (size_t i = 0; i < count; i += kCells) {
+    const char* from = cells.data() + i * kPairBytes;
+    char tail[kPairBlock];
+    if (i * kPairBytes + kPairBlock > cells.size()) {  // what is behind the last cell counts as known
+      std::memset(tail, '0', sizeof tail);
+      std::memcpy(tail, from, std::min((count - i) * kPairBytes, cells.size() - i * kPairBytes));
+      from = tail;
     }
+    const uint16_t bits = pair_block_alleles(from, alleles + 2 * i);
+    known &= bits;
+    std::memcpy(validity + i / 4, &bits, sizeof bits);
   }
-  return unknown != 0;
+  return known != 0xFFFF;
 }
 
 }  // namespace strom::format::vcf

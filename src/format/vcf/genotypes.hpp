@@ -26,7 +26,10 @@ inline constexpr size_t kPairBytes = 4;
 
 /// Whether cells are nothing but such genotypes, with tabs between them.
 bool are_pairs(std::string_view cells, size_t count);
-/// What put_alleles() makes of each, of `count`. Whether one is not known.
-bool put_pairs(std::string_view cells, size_t count, int8_t* alleles, uint8_t* flags);
+/// What put_alleles() makes of each, of `count`, but with a bitmap of the alleles that are known, whose last bits may
+/// be anything. Whether one is not known. All of `alleles` and of the bitmap up to a multiple of kPairRoom cells may be
+/// written.
+bool put_pairs(std::string_view cells, size_t count, int8_t* alleles, uint8_t* validity);
+inline constexpr size_t kPairRoom = 8;
 
 }  // namespace strom::format::vcf

@@ -149,28 +149,31 @@ void SampleColumns::flush_dosages(const Block& block) {
 }
 
 void SampleColumns::append_alleles(const int8_t* alleles, const uint8_t* flags) {
+  if (flags != nullptr)
+    put_validity(flags, layout_.samples().size() * static_cast<size_t>(layout_.choice().ploidy), &validity_);
+  append_list(alleles, flags == nullptr ? nullptr : validity_.data());
+}
+
+void SampleColumns::append_list(const int8_t* alleles, const uint8_t* validity) {
   ColumnBuilder& list = columns_[layout_.alleles_column()];
-  const size_t elements = layout_.samples().size() * static_cast<size_t>(layout_.choice().ploidy);
-  if (flags != nullptr) put_validity(flags, elements, &validity_);
-  (void)list.child(0).append_rows(
-      {flags == nullptr ? nullptr : validity_.data(), reinterpret_cast<const uint8_t*>(alleles), nullptr}, 0,
-      static_cast<int64_t>(elements));
+  const auto elements = static_cast<int64_t>(layout_.samples().size()) * layout_.choice().ploidy;
+  (void)list.child(0).append_rows({validity, reinterpret_cast<const uint8_t*>(alleles), nullptr}, 0, elements);
   (void)list.append_list();  // no offsets, so there is always room
 }
 
 void SampleColumns::append_pair_alleles(std::string_view cells) {
   const std::vector<size_t>& samples = layout_.samples();
-  alleles_.resize(samples.size() * 2);
-  flags_.resize(samples.size() * 2);
-  bool has_unknown = false;
-  if (samples.size() == layout_.line_samples()) {
-    has_unknown = put_pairs(cells, samples.size(), alleles_.data(), flags_.data());
-  } else {
-    for (size_t i = 0; i < samples.size(); ++i)
-      has_unknown |=
-          put_pairs(cells.substr(samples[i] * kPairBytes), 1, alleles_.data() + 2 * i, flags_.data() + 2 * i);
+  const size_t count = samples.size(), whole = (count + kPairRoom - 1) / kPairRoom * kPairRoom;
+  alleles_.resize(whole * 2);
+  validity_.resize(whole / 4);
+  if (count != layout_.line_samples()) {
+    chosen_.resize(count * kPairBytes);
+    for (size_t i = 0; i < count; ++i)
+      std::memcpy(chosen_.data() + i * kPairBytes, cells.data() + samples[i] * kPairBytes, kPairText);
+    cells = {chosen_.data(), chosen_.size()};
   }
-  append_alleles(alleles_.data(), has_unknown ? flags_.data() : nullptr);
+  const bool has_unknown = put_pairs(cells, count, alleles_.data(), validity_.data());
+  append_list(alleles_.data(), has_unknown ? validity_.data() : nullptr);
 }
 
 Status SampleColumns::finish() {

@@ -45,6 +45,7 @@ class SampleColumns {
  private:
   struct Block;
   void append_absent(size_t target);
+  void append_list(const int8_t* alleles, const uint8_t* validity);
   Status flush_texts(const Block& block);
   void flush_dosages(const Block& block);
 
@@ -60,8 +61,9 @@ class SampleColumns {
   std::vector<int64_t> absent_;  // of each target: rows that no sample's column has yet, since all are NULL
   std::vector<Pairs> pairs_;     // rows that no sample's column has yet
   std::vector<char> room_;
+  std::vector<char> chosen_;  // cells of a line's chosen samples
   std::vector<int8_t> alleles_;
-  std::vector<uint8_t> flags_, validity_;
+  std::vector<uint8_t> validity_;
 };
 
 }  // namespace strom::format::vcf

@@ -144,6 +144,65 @@ TEST(VcfColumns, ListsHaveChosenSamplesAndAnyPloidy) {
   EXPECT_EQ(list_at(parsed.columns[9], 2), "1 0 -2 ");
 }
 
+std::string header_of(int samples) {
+  std::string text = kHeader;
+  text.resize(text.find("\tone"));
+  for (int i = 0; i < samples; ++i) text += "\ts" + std::to_string(i);
+  return text + "\n";
+}
+
+/// Blocks of them are looked at at once, and the number of samples says where the line ends.
+TEST(VcfColumns, PairsOfAnyNumberOfSamples) {
+  ColumnChoice lists;
+  lists.genotypes = Genotypes::kLists;
+  const char* cells[] = {"0|1", "./.", "9/0", "1|.", "3/7"};
+  const char* wanted[] = {"0 1 ", "- - ", "9 0 ", "1 - ", "3 7 "};
+  for (const int samples : {1, 2, 7, 8, 9, 15, 16, 17, 40}) {
+    const std::string header = header_of(samples);
+    std::string lines, rows[3];
+    for (int row = 0; row < 3; ++row) {
+      lines += "1\t10\t.\tA\tC\t.\tPASS\t.\tGT";
+      for (int i = 0; i < samples; ++i) {
+        lines += std::string("\t") + cells[(row * 3 + i) % 5];
+        rows[row] += wanted[(row * 3 + i) % 5];
+      }
+      lines += row == 1 ? "\r\n" : row == 0 ? "\n" : "";
+    }
+    const Parsed parsed = parse(lines, lists, header.c_str());
+    ASSERT_TRUE(parsed.status.is_ok()) << parsed.status.message();
+    for (int row = 0; row < 3; ++row) EXPECT_EQ(list_at(parsed.columns[9], row), rows[row]) << samples;
+    // One other byte anywhere in the samples of the first line: the line is wrong, or has another value, as the one
+    // with a sample more on the other way has.
+    const size_t end = lines.find('\n'), begin = lines.find("GT\t") + 3;
+    for (size_t at = begin; at < end; ++at) {
+      for (const char other : {'x', '\t', '/', ':', '-', '\x7f', '0'}) {
+        std::string changed = lines.substr(0, end + 1);
+        changed[at] = other;
+        const Parsed one = parse(changed, lists, header.c_str());
+        std::string longer = changed;
+        longer.insert(longer.size() - 1, "\t10|1");
+        const Parsed two = parse(longer, lists, header_of(samples + 1).c_str());
+        ASSERT_EQ(one.status.is_ok(), two.status.is_ok()) << changed;
+        if (one.status.is_ok()) {
+          EXPECT_EQ(list_at(one.columns[9], 0) + "10 1 ", list_at(two.columns[9], 0)) << changed;
+        } else {
+          EXPECT_EQ(one.status.message(), two.status.message());
+        }
+      }
+    }
+  }
+}
+
+/// The next line's samples are not this one's.
+TEST(VcfColumns, ALineWithoutSamplesBeforeOneOfPairs) {
+  const std::string begin = "1\t10\t.\tA\tC\t.\tPASS\t.\t";
+  for (const std::string& line : {begin + "GT\n", begin + "GT\t\n", begin + "\n"}) {
+    const Parsed parsed = parse(line + begin + "GT\t0|1\t1|1\n");
+    EXPECT_FALSE(parsed.status.is_ok()) << line;
+    EXPECT_EQ(parsed.line, 1) << line;
+  }
+}
+
 /// Genotypes of two alleles with one digit go another way than all others.
 TEST(VcfColumns, PairsAmongOtherGenotypesStayInOrder) {
   std::string lines, texts[2], dosages[2];
