@@ -40,6 +40,8 @@ def make_file(path, seed, counts, long_lines=False):
                 number += 1
     subprocess.run(["bcftools", "view", "--no-version", "-Oz", "-o", path, path.with_suffix("")], check=True)
     subprocess.run(["bcftools", "index", "-ft", path], check=True)
+    subprocess.run(["bcftools", "view", "--no-version", "-Ob", "-o", path.with_name(path.name[:-7] + ".bcf"), path], check=True)
+    subprocess.run(["bcftools", "index", "-f", path.with_name(path.name[:-7] + ".bcf")], check=True)
     return rng
 
 
@@ -72,6 +74,7 @@ for name, counts in files.items():
         wanted = [row[:3] for row in found_by_bcftools(path, regions)]
         for options in (("-n", 1), ("-n", 3), ("-n", 4, "-s", "1k")):
             equal(found(path, regions, *options), wanted, f"{name}: {regions} with {options}")
+            equal(found(OUT / f"{name}.bcf", regions, *options), wanted, f"{name}: {regions} of BCF with {options}")
 
 # A csi index does the same.
 path = OUT / "many.vcf.gz"
@@ -95,4 +98,14 @@ whole = path.read_bytes()
 (OUT / "other.vcf.gz").write_bytes(whole[: len(whole) // 2])
 status, out, err = run("vcf2arrow", "-f", "-o", OUT / "other.arrow", "-r", "chr1", OUT / "other.vcf.gz")
 ok(status == 1 and "other.vcf.gz" in err and not (OUT / "other.arrow").exists(), "a file that is cut off", status, err)
+shutil.copy(OUT / "few.bcf", OUT / "other.bcf")
+shutil.copy(OUT / "many.bcf.csi", OUT / "other.bcf.csi")
+status, out, err = run("vcf2arrow", "-f", "-o", OUT / "other.arrow", "-r", "chr3", OUT / "other.bcf")
+ok(status == 1 and "other.bcf" in err and not (OUT / "other.arrow").exists(), "the index of another BCF", status, err)
+whole = (OUT / "many.bcf").read_bytes()
+(OUT / "other.bcf").write_bytes(whole[: len(whole) // 2])
+status, out, err = run("vcf2arrow", "-f", "-o", OUT / "other.arrow", "-r", "chr1,chr2,chr3", "-n", "3", OUT / "other.bcf")
+ok(status == 1 and "other.bcf" in err and not (OUT / "other.arrow").exists(), "BCF that is cut off", status, err)
+status, out, err = run("vcf2arrow", "-f", "-o", OUT / "other.arrow", "-r", "nowhere", OUT / "many.bcf")
+ok(status == 1 and "nowhere" in err and not (OUT / "other.arrow").exists(), "a chromosome that BCF has not", status, err)
 done()

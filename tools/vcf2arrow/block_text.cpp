@@ -2,14 +2,14 @@
 #include "vcf2arrow/block_text.hpp"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
-#include <optional>
+#include <atomic>
+#include <span>
 
 #include "format/vcf/header.hpp"
 #include "format/vcf/records.hpp"
 #include "vcf2arrow/binary_header.hpp"
 #include "vcf2arrow/gzip_blocks.hpp"
+#include "vcf2arrow/tails.hpp"
 
 namespace strom::vcf2arrow {
 
@@ -30,25 +30,16 @@ class BlockText final : public VariantText {
   bool is_binary() const override { return is_binary_; }
   int64_t size() const override { return file_->size(); }
   Result<bool> next(Piece& piece) override;
-  void give_up() override {
-    {
-      std::lock_guard lock(mutex_);
-      failed_ = true;
-    }
-    changed_.notify_all();
-  }
+  void give_up() override { tails_.give_up(); }
 
  private:
   struct Run {
     size_t begin = 0, end = 0;  // blocks
   };
-  Status decompress_run(const Run& run, size_t before, base::LargeVector<char>* to) const;
-  Result<bool> tail_of(size_t run, std::string* tail);
-  void put_tail(size_t run, std::string tail);
+  Status decompress_run(const Run& run, base::LargeVector<char>* to) const;
   Status read_binary_header();
   Result<bool> next_lines(size_t number, std::string_view text, Piece& piece);
   Result<bool> next_records(size_t number, std::string_view bytes, Piece& piece);
-  static void join(std::string_view before, std::string_view text, Piece& piece);
 
   std::shared_ptr<const MappedFile> file_;
   std::vector<Block> blocks_;
@@ -57,11 +48,8 @@ class BlockText final : public VariantText {
   bool is_binary_ = false;
   int64_t begin_ = 0;  // of the first variant in the whole text
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  size_t next_ = 0;
-  std::vector<std::optional<std::string>> tails_;  // what a run has behind its last line or record
-  bool failed_ = false;
+  std::atomic<size_t> next_{0};
+  Tails tails_;
 };
 
 Result<bool> BlockText::find_blocks() {
@@ -90,15 +78,8 @@ void BlockText::cut_runs(int64_t piece, int threads) {
   tails_.resize(runs_.size());
 }
 
-/// With room for `before` bytes at the beginning.
-Status BlockText::decompress_run(const Run& run, size_t before, base::LargeVector<char>* to) const {
-  const int64_t first = blocks_[run.begin].text_begin;
-  const Block& last = blocks_[run.end - 1];
-  to->resize(before + static_cast<size_t>(last.text_begin + last.text_size - first));
-  Inflater inflater;
-  for (size_t i = run.begin; i < run.end; ++i)
-    STROM_TRY(inflater.inflate(*file_, blocks_[i], to->data() + before + (blocks_[i].text_begin - first)));
-  return Status::ok();
+Status BlockText::decompress_run(const Run& run, base::LargeVector<char>* to) const {
+  return inflate_all(*file_, std::span(blocks_).subspan(run.begin, run.end - run.begin), to);
 }
 
 Status BlockText::read_header() {
@@ -107,7 +88,7 @@ Status BlockText::read_header() {
     return vcf2arrow::is_binary(header_) ? binary_header(header_).has_value() : format::vcf::has_whole_header(header_);
   };
   for (size_t i = 0; i < blocks_.size() && !has_all(); ++i) {
-    STROM_TRY(decompress_run({i, i + 1}, 0, &text));
+    STROM_TRY(decompress_run({i, i + 1}, &text));
     header_.append(text.data(), text.size());
   }
   if (vcf2arrow::is_binary(header_)) return read_binary_header();
@@ -126,35 +107,14 @@ Status BlockText::read_binary_header() {
   return Status::ok();
 }
 
-/// Waits for the thread that has the run. False when one has failed.
-Result<bool> BlockText::tail_of(size_t run, std::string* tail) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return failed_ || tails_[run].has_value(); });
-  if (failed_) return false;
-  *tail = std::move(*tails_[run]);
-  return true;
-}
-
-void BlockText::put_tail(size_t run, std::string tail) {
-  {
-    std::lock_guard lock(mutex_);
-    tails_[run] = std::move(tail);
-  }
-  changed_.notify_all();
-}
-
 Result<bool> BlockText::next(Piece& piece) {
-  size_t number;
-  {
-    std::lock_guard lock(mutex_);
-    if (next_ >= runs_.size() || failed_) return false;
-    number = next_++;
-  }
+  const size_t number = next_.fetch_add(1);
+  if (number >= runs_.size() || tails_.has_failed()) return false;
   const Run& run = runs_[number];
   piece.number = static_cast<int64_t>(number);
   piece.size = blocks_[run.end - 1].begin + blocks_[run.end - 1].size - blocks_[run.begin].begin;
   piece.text = {};
-  Status status = decompress_run(run, 0, &piece.buffer);
+  Status status = decompress_run(run, &piece.buffer);
   if (!status.is_ok()) {
     give_up();
     return status;
@@ -168,29 +128,14 @@ Result<bool> BlockText::next(Piece& piece) {
   return done;
 }
 
-/// What was left over of the run before, and of this one, whose text lies in the piece's buffer up to its end.
-void BlockText::join(std::string_view before, std::string_view text, Piece& piece) {
-  const auto offset = static_cast<size_t>(text.data() - piece.buffer.data());
-  if (before.size() <= offset) {
-    std::copy(before.begin(), before.end(), piece.buffer.data() + offset - before.size());
-    piece.text = {piece.buffer.data() + offset - before.size(), before.size() + text.size()};
-  } else {
-    piece.buffer.insert(piece.buffer.begin() + static_cast<std::ptrdiff_t>(offset), before.begin(), before.end());
-    piece.text = {piece.buffer.data() + offset, before.size() + text.size()};
-  }
-}
-
 Result<bool> BlockText::next_lines(size_t number, std::string_view text, Piece& piece) {
   const bool is_last = number + 1 == runs_.size();
   const size_t end = is_last ? text.size() : text.rfind('\n') + 1;  // 0: no line ends here
-  if (end > 0) put_tail(number, std::string(text.substr(end)));
+  if (end > 0) tails_.put(number, std::string(text.substr(end)));
   std::string before;
-  if (number > 0) {
-    STROM_ASSIGN(const bool is_there, tail_of(number - 1, &before));
-    if (!is_there) return false;
-  }
+  if (number > 0 && !tails_.take(number - 1, &before)) return false;
   if (end == 0)  // a line that goes on in the next run
-    put_tail(number, before.append(text));
+    tails_.put(number, before.append(text));
   else
     join(before, text.substr(0, end), piece);
   return true;
@@ -199,14 +144,11 @@ Result<bool> BlockText::next_lines(size_t number, std::string_view text, Piece& 
 /// Each record says where the next one begins, so the run before comes first.
 Result<bool> BlockText::next_records(size_t number, std::string_view bytes, Piece& piece) {
   std::string before;
-  if (number > 0) {
-    STROM_ASSIGN(const bool is_there, tail_of(number - 1, &before));
-    if (!is_there) return false;
-  }
+  if (number > 0 && !tails_.take(number - 1, &before)) return false;
   join(before, bytes, piece);
   STROM_ASSIGN(const size_t end, format::vcf::whole_records(piece.text));
   if (number + 1 < runs_.size())
-    put_tail(number, std::string(piece.text.substr(end)));
+    tails_.put(number, std::string(piece.text.substr(end)));
   else if (end < piece.text.size())
     return Status(ErrorCode::kCorruptFile, "file \"" + file_->path() + "\" ends in the middle of a record");
   piece.text = piece.text.substr(0, end);

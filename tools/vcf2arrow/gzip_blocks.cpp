@@ -66,4 +66,12 @@ Status Inflater::inflate(const base::MappedFile& file, const Block& block, char*
                                        std::to_string(block.begin)};
 }
 
+Status inflate_all(const base::MappedFile& file, std::span<const Block> blocks, base::LargeVector<char>* to) {
+  const int64_t first = blocks.front().text_begin;
+  to->resize(static_cast<size_t>(blocks.back().text_begin + blocks.back().text_size - first));
+  Inflater inflater;
+  for (const Block& block : blocks) STROM_TRY(inflater.inflate(file, block, to->data() + (block.text_begin - first)));
+  return Status::ok();
+}
+
 }  // namespace strom::vcf2arrow

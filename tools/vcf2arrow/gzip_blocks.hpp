@@ -1,9 +1,11 @@
-// The blocks of gzip that bgzip makes: https://samtools.github.io/hts-specs/SAMv1.pdf, section 4.1. Used by block_text
-// and region_text.
+// The blocks of gzip that bgzip makes: https://samtools.github.io/hts-specs/SAMv1.pdf, section 4.1. Used by block_text,
+// region_text and region_records.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
+#include "base/large_allocator.hpp"
 #include "base/mapped_file.hpp"
 #include "base/status.hpp"
 
@@ -36,5 +38,8 @@ class Inflater {
  private:
   libdeflate_decompressor* const decompressor_;
 };
+
+/// The text of blocks that follow one another. Errors as of inflate().
+Status inflate_all(const base::MappedFile& file, std::span<const Block> blocks, base::LargeVector<char>* to);
 
 }  // namespace strom::vcf2arrow

@@ -14,7 +14,7 @@
 #include <mutex>
 
 #include "base/os_error.hpp"
-#include "vcf2arrow/region_text.hpp"
+#include "vcf2arrow/region_blocks.hpp"
 
 namespace strom::vcf2arrow {
 

@@ -1,4 +1,4 @@
-// Variants from whatever htslib reads: gzip, pipes, BCF without blocks, and regions of BCF with an index.
+// Variants from whatever htslib reads: gzip, pipes, BCF without blocks.
 #pragma once
 
 #include <memory>

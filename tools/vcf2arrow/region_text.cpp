@@ -12,6 +12,7 @@
 #include "format/vcf/header.hpp"
 #include "vcf2arrow/binary_header.hpp"
 #include "vcf2arrow/gzip_blocks.hpp"
+#include "vcf2arrow/region_blocks.hpp"
 
 namespace strom::vcf2arrow {
 
@@ -24,13 +25,6 @@ constexpr size_t kBlockText = 65536;  // of a block at most
 /// Positions from 0, [begin, end).
 struct Region {
   std::string chromosome;
-  int64_t begin = 0, end = 0;
-};
-
-/// Text that the index names: whole lines in blocks that follow one another. Positions in the text of all blocks.
-struct Stretch {
-  size_t region = 0;
-  std::vector<Block> blocks;
   int64_t begin = 0, end = 0;
 };
 
@@ -99,7 +93,6 @@ class RegionText final : public VariantText {
   Result<bool> next(Piece& piece) override;
 
  private:
-  Result<Stretch> stretch_of(uint64_t begin, uint64_t end) const;
   Status inflate_part(const Part& part, Piece& piece) const;
   static void keep_region(const Region& region, Piece& piece);
 
@@ -126,29 +119,6 @@ Result<bool> RegionText::read_header() {
   return format::vcf::has_whole_header(header_);
 }
 
-/// From one virtual position of the index to another: a block's position in the file, and 16 bits within its text.
-Result<Stretch> RegionText::stretch_of(uint64_t begin, uint64_t end) const {
-  constexpr int kInBlock = 16;
-  constexpr uint64_t kMask = 0xFFFF;
-  const auto last = static_cast<int64_t>(end >> kInBlock);
-  const auto last_text = static_cast<int64_t>(end & kMask);
-  Stretch stretch;
-  stretch.begin = static_cast<int64_t>(begin & kMask);
-  int64_t text = 0;
-  for (auto at = static_cast<int64_t>(begin >> kInBlock); at < last || (at == last && last_text > 0);) {
-    if (at >= file_->size())
-      return Status(ErrorCode::kCorruptFile, "the index of file \"" + file_->path() + "\" is that of another file");
-    STROM_ASSIGN(Block block, block_at(*file_, at));
-    block.text_begin = text;
-    stretch.end = at == last ? text + std::min<int64_t>(last_text, block.text_size) : text + block.text_size;
-    text += block.text_size;
-    at += block.size;
-    stretch.blocks.push_back(block);
-  }
-  stretch.begin = std::min(stretch.begin, stretch.end);
-  return stretch;
-}
-
 Status RegionText::find_regions(const std::vector<std::string>& regions) {
   hts_set_log_level(HTS_LOG_OFF);  // errors are told once, by us
   const std::string name = "file \"" + file_->path() + "\"";
@@ -161,24 +131,16 @@ Status RegionText::find_regions(const std::vector<std::string>& regions) {
                                                                        hts_itr_destroy);
     if (found == nullptr || found->tid < 0 || found->tid >= count) return no_region(region, name);
     regions_.push_back({names.get()[found->tid], found->beg, found->end});
-    for (int i = 0; i < found->n_off; ++i) {
-      STROM_ASSIGN(Stretch stretch, stretch_of(found->off[i].u, found->off[i].v));
-      if (stretch.begin == stretch.end) continue;
-      stretch.region = regions_.size() - 1;
-      stretches_.push_back(std::move(stretch));
-    }
+    STROM_TRY(add_stretches(*file_, *found, regions_.size() - 1, &stretches_));
   }
   return Status::ok();
 }
 
 void RegionText::cut_parts(int64_t piece, int threads) {
-  constexpr int64_t kLeast = 1 << 18;
-  int64_t text = 0;
-  for (const Stretch& stretch : stretches_) text += stretch.end - stretch.begin;
-  piece = std::min(even_piece(text, piece, threads), std::max(text / threads + 1, std::min(kLeast, piece)));
+  piece = piece_of(stretches_, piece, threads);
+  bytes_ = bytes_of(stretches_);
   for (size_t i = 0; i < stretches_.size(); ++i) {
     const Stretch& stretch = stretches_[i];
-    bytes_ += stretch.blocks.back().begin + stretch.blocks.back().size - stretch.blocks.front().begin;
     for (int64_t at = stretch.begin; at < stretch.end; at += piece)
       parts_.push_back({i, at, std::min(at + piece, stretch.end)});
   }
@@ -249,16 +211,6 @@ Result<bool> RegionText::next(Piece& piece) {
 }
 
 }  // namespace
-
-Status no_index(const std::string& name, bool is_binary) {
-  return Status(ErrorCode::kFileNotFound, name + " has no index, which regions need")
-      .with_hint(is_binary ? "bcftools index makes one." : "bgzip and tabix -p vcf make one.");
-}
-
-Status no_region(const std::string& region, const std::string& name) {
-  return Status(ErrorCode::kInvalidParameter, "region \"" + region + "\" is none of " + name)
-      .with_hint("Regions are CHROM, CHROM:POS or CHROM:FROM-TO, with a CHROM that the file has.");
-}
 
 Result<std::unique_ptr<VariantText>> open_regions(const std::shared_ptr<const MappedFile>& file,
                                                   const std::vector<std::string>& regions, int64_t piece, int threads) {

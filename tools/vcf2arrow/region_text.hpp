@@ -15,8 +15,4 @@ namespace strom::vcf2arrow {
 Result<std::unique_ptr<VariantText>> open_regions(const std::shared_ptr<const base::MappedFile>& file,
                                                   const std::vector<std::string>& regions, int64_t piece, int threads);
 
-/// Errors of all that read regions.
-Status no_index(const std::string& name, bool is_binary);
-Status no_region(const std::string& region, const std::string& name);
-
 }  // namespace strom::vcf2arrow

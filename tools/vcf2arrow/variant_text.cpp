@@ -8,6 +8,7 @@
 #include "format/vcf/header.hpp"
 #include "vcf2arrow/block_text.hpp"
 #include "vcf2arrow/library_text.hpp"
+#include "vcf2arrow/region_records.hpp"
 #include "vcf2arrow/region_text.hpp"
 
 namespace strom::vcf2arrow {
@@ -70,6 +71,9 @@ Result<std::unique_ptr<VariantText>> VariantText::open(const std::string& path, 
     std::unique_ptr<VariantText> text;
     if (mapped.is_ok()) {
       STROM_ASSIGN(text, open_regions(mapped.value(), regions, piece, threads));
+      if (text == nullptr) {
+        STROM_ASSIGN(text, open_record_regions(mapped.value(), regions, piece, threads));
+      }
     }
     return text != nullptr ? std::move(text) : open_by_library(path, regions, piece, threads);
   }

@@ -1,6 +1,6 @@
 // Variants, in pieces that begin and end with a line, or with a record of BCF: from plain files, from files compressed
 // by bgzip, whose blocks threads decompress each by itself (of regions those that an index names), and from everything
-// that htslib reads (gzip, pipes, regions of BCF).
+// that htslib reads (gzip, pipes).
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,73 @@
+// See region_blocks.hpp.
+#include "vcf2arrow/region_blocks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "vcf2arrow/variant_text.hpp"
+
+namespace strom::vcf2arrow {
+
+namespace {
+
+/// From one virtual position of the index to another: a block's position in the file, and 16 bits within its text.
+Result<Stretch> stretch_of(const base::MappedFile& file, uint64_t begin, uint64_t end) {
+  constexpr int kInBlock = 16;
+  constexpr uint64_t kMask = 0xFFFF;
+  const auto last = static_cast<int64_t>(end >> kInBlock);
+  const auto last_text = static_cast<int64_t>(end & kMask);
+  Stretch stretch;
+  stretch.begin = static_cast<int64_t>(begin & kMask);
+  int64_t text = 0;
+  for (auto at = static_cast<int64_t>(begin >> kInBlock); at < last || (at == last && last_text > 0);) {
+    if (at >= file.size())
+      return Status(ErrorCode::kCorruptFile, "the index of file \"" + file.path() + "\" is that of another file");
+    STROM_ASSIGN(Block block, block_at(file, at));
+    block.text_begin = text;
+    stretch.end = at == last ? text + std::min<int64_t>(last_text, block.text_size) : text + block.text_size;
+    text += block.text_size;
+    at += block.size;
+    stretch.blocks.push_back(block);
+  }
+  stretch.begin = std::min(stretch.begin, stretch.end);
+  return stretch;
+}
+
+}  // namespace
+
+Status add_stretches(const base::MappedFile& file, const hts_itr_t& found, size_t region,
+                     std::vector<Stretch>* stretches) {
+  for (int i = 0; i < found.n_off; ++i) {
+    STROM_ASSIGN(Stretch stretch, stretch_of(file, found.off[i].u, found.off[i].v));
+    if (stretch.begin == stretch.end) continue;
+    stretch.region = region;
+    stretches->push_back(std::move(stretch));
+  }
+  return Status::ok();
+}
+
+int64_t piece_of(const std::vector<Stretch>& stretches, int64_t piece, int threads) {
+  constexpr int64_t kLeast = 1 << 18;
+  int64_t text = 0;
+  for (const Stretch& stretch : stretches) text += stretch.end - stretch.begin;
+  return std::min(even_piece(text, piece, threads), std::max(text / threads + 1, std::min(kLeast, piece)));
+}
+
+int64_t bytes_of(const std::vector<Stretch>& stretches) {
+  int64_t bytes = 0;
+  for (const Stretch& stretch : stretches)
+    bytes += stretch.blocks.back().begin + stretch.blocks.back().size - stretch.blocks.front().begin;
+  return bytes;
+}
+
+Status no_index(const std::string& name, bool is_binary) {
+  return Status(ErrorCode::kFileNotFound, name + " has no index, which regions need")
+      .with_hint(is_binary ? "bcftools index makes one." : "bgzip and tabix -p vcf make one.");
+}
+
+Status no_region(const std::string& region, const std::string& name) {
+  return Status(ErrorCode::kInvalidParameter, "region \"" + region + "\" is none of " + name)
+      .with_hint("Regions are CHROM, CHROM:POS or CHROM:FROM-TO, with a CHROM that the file has.");
+}
+
+}  // namespace strom::vcf2arrow

@@ -1,0 +1,36 @@
+// The blocks of a compressed file that its index names for regions. Used by region_text and region_records.
+#pragma once
+
+#include <htslib/hts.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/mapped_file.hpp"
+#include "vcf2arrow/gzip_blocks.hpp"
+
+namespace strom::vcf2arrow {
+
+/// Text that the index names: whole lines or records in blocks that follow one another. Positions in the text of all
+/// blocks.
+struct Stretch {
+  size_t region = 0;
+  std::vector<Block> blocks;
+  int64_t begin = 0, end = 0;
+};
+
+/// Appends the stretches of a region that the library found in the index. Errors: kCorruptFile (the index is that of
+/// another file).
+Status add_stretches(const base::MappedFile& file, const hts_itr_t& found, size_t region,
+                     std::vector<Stretch>* stretches);
+/// Bytes of text that one of `threads` takes at once, at most `piece`.
+int64_t piece_of(const std::vector<Stretch>& stretches, int64_t piece, int threads);
+/// Bytes of the file that are read.
+int64_t bytes_of(const std::vector<Stretch>& stretches);
+
+/// Errors of all that read regions.
+Status no_index(const std::string& name, bool is_binary);
+Status no_region(const std::string& region, const std::string& name);
+
+}  // namespace strom::vcf2arrow
