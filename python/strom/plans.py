@@ -22,9 +22,8 @@ class _Box:
         target = node.get("Alias") or node.get("Relation Name")
         self.title = f"{name} on {target}" if target else name
         self.lines = list(self._facts(node))
-        inclusive = node.get("Actual Total Time", 0.0) * node.get("Actual Loops", 1)
-        own = inclusive - sum(child.inclusive for child in self.children)
-        self.inclusive = inclusive
+        self.inclusive: float = node.get("Actual Total Time", 0.0) * node.get("Actual Loops", 1)
+        own = self.inclusive - sum(child.inclusive for child in self.children)
         self.share = max(own, 0.0) / whole_ms if whole_ms > 0 else 0.0
         if whole_ms > 0:
             self.lines.append(f"{max(own, 0.0):.1f} ms of its own ({self.share:.0%})")

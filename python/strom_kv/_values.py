@@ -110,7 +110,8 @@ class Shape:
 
     def fields(self, image: bytes) -> List[Optional[bytes]]:
         """The stored values of a row; None for NULL."""
-        at, fields = self._bitmap, []
+        at = self._bitmap
+        fields: List[Optional[bytes]] = []
         for i, column in enumerate(self.columns):
             if image[i >> 3] >> (i & 7) & 1:
                 fields.append(None)

@@ -157,7 +157,7 @@ class Session:
         """rows of the table; clients, operations, groups and failures of the server of this database."""
         told = lib.ServerStatistics()
         self._check(lib.library().stromkv_session_statistics(self._open(), ctypes.byref(told)))
-        return {name: getattr(told, name) for name, _ in told._fields_}
+        return {name: getattr(told, name) for name, *_ in told._fields_}
 
 
 def session(database: Any, table: str) -> Session:

@@ -225,7 +225,7 @@ class Table:
         """gets, bucket_reads, record_reads and retries of this thread."""
         told = lib.ReaderStatistics()
         lib.library().stromkv_reader_statistics(self._reader().reader, ctypes.byref(told))
-        return {name: getattr(told, name) for name, _ in told._fields_}
+        return {name: getattr(told, name) for name, *_ in told._fields_}
 
 
 def attach(database: Any, table: str) -> Table:

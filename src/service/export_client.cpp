@@ -43,6 +43,12 @@ Result<std::string> ExportClient::put(const PutExport& request, int file, int le
   return make_identifier(keeper_, std::string_view(reply).substr(1));
 }
 
+Result<std::string> ExportClient::put_same(const PutExport& request) {
+  STROM_ASSIGN(const std::string reply, ask(encode(ExportMessage::kSame, request), {}));
+  if (reply[0] != static_cast<char>(ExportMessage::kDone)) return std::string();
+  return make_identifier(keeper_, std::string_view(reply).substr(1));
+}
+
 Result<bool> ExportClient::drop(const DropExport& request) {
   STROM_ASSIGN(const std::string reply, ask(encode(ExportMessage::kDrop, request), {}));
   return reply[0] == static_cast<char>(ExportMessage::kDone);

@@ -19,6 +19,9 @@ class ExportClient {
   /// The identifier of a sealed file. `lease`: of the GPU's memory that it describes, or -1. Errors: kOverBudget, or
   /// the keeper is gone.
   Result<std::string> put(const PutExport& request, int file, int lease = -1);
+  /// Another identifier of the memory of an export that has `request`'s key; empty where there is none. Errors:
+  /// kOverBudget, or the keeper is gone.
+  Result<std::string> put_same(const PutExport& request);
   /// Whether there was such an export. Errors: kPermissionDenied.
   Result<bool> drop(const DropExport& request);
   Result<std::vector<ExportFacts>> list();

@@ -13,6 +13,8 @@ namespace strom::service {
 
 /// Begins every identifier: its version.
 inline constexpr std::string_view kExportPrefix = "strom1-";
+/// Bytes of what tells whether two exports have the same columns.
+inline constexpr size_t kExportKeyBytes = 32;
 /// Hexadecimal digits of the two parts of an identifier: which keeper it is, and the export's secret.
 inline constexpr size_t kKeeperDigits = 16, kSecretDigits = 32;
 
@@ -28,11 +30,15 @@ struct ExportFacts {
 };
 
 /// Hands a file to the keeper, and the lease of a GPU's memory (device_tasks.hpp) behind it; answered with its
-/// identifier or an error.
+/// identifier or an error. In a packet of kSame it asks for another identifier of the memory of an export with the same
+/// key instead; the keeper has the size, the rows and the device then.
 struct PutExport {
   ExportFacts facts;
   int64_t file_bytes = 0;
   int64_t limit = 0;  // bytes that the exports of its owner may have together
+  // A strong hash of what the columns hold and how they lie: exports with the same key have the same bytes. Zeros: it
+  // is not known.
+  char key[kExportKeyBytes] = {};
 };
 
 /// Exports are dropped by their owners, and by whoever may do everything.
@@ -47,6 +53,7 @@ inline constexpr size_t kFactsPerPacket = 256;
 /// First bytes of packets: requests, then replies.
 enum class ExportMessage : char {
   kPut = 'P',
+  kSame = 'S',
   kDrop = 'D',
   kList = 'L',
   kGet = 'G',

@@ -37,6 +37,19 @@ size_t most_descriptors() {
   return static_cast<size_t>(std::min<rlim_t>(limit.rlim_cur, 1 << 20));
 }
 
+/// False when the GPU service whose memory a lease is of has ended. No lease: the memory is in the file.
+bool has_reader(const Descriptor& lease) {
+  if (!lease.is_open()) return true;
+  pollfd looked = {lease.get(), 0, 0};
+  return poll(&looked, 1, 0) == 0;
+}
+
+/// Empty: it has none.
+std::string key_of(const PutExport& request) {
+  const std::string_view key(request.key, sizeof request.key);
+  return key.find_first_not_of('\0') == std::string_view::npos ? std::string() : std::string(key);
+}
+
 Status unexpected() { return {ErrorCode::kProtocolViolation, "invalid message to the exports' keeper"}; }
 
 }  // namespace
@@ -123,14 +136,21 @@ std::string ExportServer::answer_to(uint64_t number, const Connection& connectio
     const auto found = exports_.find(packet.bytes.substr(1));
     if (found == exports_.end()) return encode_text(ExportMessage::kNothing);
     ++found->second.facts.uses;
-    files->push_back(found->second.file.get());
-    if (found->second.lease.is_open()) files->push_back(found->second.lease.get());
+    const Memory& memory = *found->second.memory;
+    files->push_back(memory.file.get());
+    if (memory.lease.is_open()) files->push_back(memory.lease.get());
     return encode_text(ExportMessage::kDone);
   }
   if (!connection.is_trusted) return encode_failure(unexpected());
   if (message == ExportMessage::kPut) {
     const Result<std::string> secret = put(number, packet);
     return secret.is_ok() ? encode_text(ExportMessage::kDone, secret.value()) : encode_failure(secret.status());
+  }
+  if (message == ExportMessage::kSame) {
+    const Result<std::string> secret = put_same(number, packet.bytes);
+    if (!secret.is_ok()) return encode_failure(secret.status());
+    return secret.value().empty() ? encode_text(ExportMessage::kNothing)
+                                  : encode_text(ExportMessage::kDone, secret.value());
   }
   if (message == ExportMessage::kList) return list(packet.bytes);
   if (message == ExportMessage::kDrop) {
@@ -153,6 +173,33 @@ Result<std::string> ExportServer::put(uint64_t number, Packet& packet) {
   if (seals < 0 || (seals & F_SEAL_WRITE) == 0 || fstat(packet.descriptors[0].get(), &found) != 0 ||
       found.st_size != request.file_bytes)
     return unexpected();
+  Memory memory;
+  memory.file = std::move(packet.descriptors[0]);
+  if (is_on_device) memory.lease = std::move(packet.descriptors[1]);
+  memory.key = key_of(request);
+  return keep(number, request, std::make_shared<const Memory>(std::move(memory)));
+}
+
+/// Another secret of memory that is there already; empty where there is none with the key. Its session has shown that
+/// it may read the same columns.
+Result<std::string> ExportServer::put_same(uint64_t number, std::string_view packet) {
+  PutExport request;
+  if (!decode(packet, &request)) return unexpected();
+  const std::string key = key_of(request);
+  const auto found = std::find_if(exports_.begin(), exports_.end(), [&key](const auto& entry) {
+    return !key.empty() && entry.second.memory->key == key && has_reader(entry.second.memory->lease);
+  });
+  if (found == exports_.end()) return std::string();
+  const ExportFacts& same = found->second.facts;
+  request.facts.bytes = same.bytes;
+  request.facts.rows = same.rows;
+  request.facts.columns = same.columns;
+  request.facts.device = same.device;
+  return keep(number, request, found->second.memory);
+}
+
+Result<std::string> ExportServer::keep(uint64_t number, const PutExport& request,
+                                       std::shared_ptr<const Memory> memory) {
   if (exports_.size() >= most_exports_)
     return Status(ErrorCode::kOverBudget, "too many exports: there are " + std::to_string(exports_.size()))
         .with_hint("Drop some by pgstrom.arrow_fdw_put_gpu_buffer(), or raise the server's limit of open files.");
@@ -166,8 +213,7 @@ Result<std::string> ExportServer::put(uint64_t number, Packet& packet) {
         .with_hint("Drop some by pgstrom.arrow_fdw_put_gpu_buffer(), or raise pg_strom.export_memory.");
   STROM_ASSIGN(const std::string secret, random_digits(kSecretDigits));
   Export& made = exports_[secret];
-  made.file = std::move(packet.descriptors[0]);
-  if (is_on_device) made.lease = std::move(packet.descriptors[1]);
+  made.memory = std::move(memory);
   made.facts = request.facts;
   made.connection = request.facts.is_pinned != 0 ? 0 : number;
   return secret;

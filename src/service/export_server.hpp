@@ -35,8 +35,13 @@ class ExportServer {
     bool is_trusted = false;
     int64_t until_ms = 0;  // of those that are not trusted: when it is closed
   };
-  struct Export {
+  /// What several exports may share.
+  struct Memory {
     Descriptor file, lease;
+    std::string key;  // empty: none
+  };
+  struct Export {
+    std::shared_ptr<const Memory> memory;
     ExportFacts facts;
     uint64_t connection = 0;  // 0: pinned
   };
@@ -47,6 +52,8 @@ class ExportServer {
   bool answer(uint64_t number, Connection& connection);
   std::string answer_to(uint64_t number, const Connection& connection, Packet& packet, std::vector<int>* files);
   Result<std::string> put(uint64_t number, Packet& packet);
+  Result<std::string> put_same(uint64_t number, std::string_view packet);
+  Result<std::string> keep(uint64_t number, const PutExport& request, std::shared_ptr<const Memory> memory);
   Status drop(std::string_view packet, bool* found);
   std::string list(std::string_view packet) const;
   void close(Connections::iterator connection);

@@ -24,7 +24,8 @@ DEVICE_MB = 64
 EXPORT = "SELECT pgstrom.arrow_fdw_export_cupy('t', '{x,y}'"
 
 module = readable_module("strom_host_device.so", "strom_exports_device.so")
-server = Cluster(os.environ["STROM_PG_BINDIR"], TEST_DIR / "gpu_exports_cluster", os.environ["STROM_SERVER_USER"])
+server = Cluster(os.environ["STROM_PG_BINDIR"], TEST_DIR / "gpu_exports_cluster", os.environ["STROM_SERVER_USER"],
+                 keeps_columns=True)
 server.create()
 server.configure("shared_preload_libraries = 'pg_strom'")
 
@@ -158,11 +159,15 @@ try:
     ok(state == "22023" and "matrix and columns" in message, "no stream on a GPU", message)
 
     # The service dies: exports of its memory are gone, the server goes on.
-    lost = strom.open_export(scalar(main, EXPORT + ", 1)"))
+    main.execute("VACUUM t")
+    lost, same = (strom.open_export(scalar(main, EXPORT + ", 1)")) for _ in range(2))
+    equal(lost.device["handle"], same.device["handle"], "exports of columns that are on the GPU already share them")
+    ok(strom.open_export(scalar(main, EXPORT + ", 0)")).device["number"] == 0, "but not with another GPU")
     for process in service_processes(module):
         os.kill(process, signal.SIGKILL)
     wait_until(lambda: not exists(lost))
     wait_until(lambda: error_of(main, EXPORT + ", 1)")[0] is None)
+    ok(exists(strom.open_export(scalar(main, EXPORT + ", 1)"))), "the same columns are copied anew")
     equal(scalar(main, "SELECT count(*) FROM t"), 300000, "and the session goes on")
     server.stop()
     server.start({})

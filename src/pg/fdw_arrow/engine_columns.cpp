@@ -151,6 +151,23 @@ const std::vector<codec::RegisterColumn>& EngineColumns::columns() {
   return columns_;
 }
 
+std::string EngineColumns::origin() const {
+  const node::PlanSpec& plan = run_->plan();
+  if (limit_ != nullptr || plan.kind != node::PlanKind::kScan || plan.pipelines.size() != 1) return {};
+  const node::PipelineSpec& table = plan.pipelines[0];
+  const engine::plan::Pipeline& pipeline = plan.program.pipelines[0];
+  if (table.relid == 0 || !table.leaves.empty() || table.block_selector >= 0 || !pipeline.quals.empty()) return {};
+  std::vector<uint32_t> columns;
+  for (const Item& item : items_) {
+    if (item.output < 0) return {};
+    const auto output = static_cast<size_t>(plan.outputs[static_cast<size_t>(item.output)].index);
+    const engine::plan::Node& value = plan.program.nodes[pipeline.outputs[output]];
+    if (value.kind != engine::plan::NodeKind::kColumn) return {};
+    columns.push_back(value.imm);
+  }
+  return run_->sources().input(0).open()->origin(columns).name;
+}
+
 void EngineColumns::check() const { run_->check_result(); }
 
 }  // namespace strom::pg::fdw_arrow

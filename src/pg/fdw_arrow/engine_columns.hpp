@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "pg/boundary/postgres.hpp"
@@ -26,6 +27,9 @@ class EngineColumns {
   int64_t rows() const { return rows_; }
   /// The columns of these rows. May throw.
   const std::vector<codec::RegisterColumn>& columns();
+  /// Names what the rows hold, but not their order, when they are plain columns of all rows of a table: rows with the
+  /// same name are the same, as columnar::RowsOrigin says. Empty: it is not known. Before next(). May throw.
+  std::string origin() const;
   /// Throws when the rows so far may not be those of the files that were opened.
   void check() const;
 

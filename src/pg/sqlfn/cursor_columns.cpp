@@ -10,6 +10,7 @@
 #include "pg/boundary/context_owned.hpp"
 #include "pg/fdw_arrow/engine_columns.hpp"
 #include "pg/guc/guc.hpp"
+#include "pg/table/heap/cached_table.hpp"
 #include "pg/table/heap/heap_rows.hpp"
 
 namespace strom::pg::sqlfn {
@@ -117,9 +118,11 @@ class TableRows final : public ColumnRows {
   const std::vector<codec::RegisterColumn>& columns() override { return columns_; }
   int64_t run_from(int64_t row) const override;
   Values row(int64_t row) override;
+  std::string origin() const override;
   void close() { rows_->close(); }
 
  private:
+  const PageScan scan_;
   WantedColumn wanted(int attribute, MemoryContext memory);
 
   TupleDesc descriptor_;
@@ -139,7 +142,7 @@ class TableRows final : public ColumnRows {
 };
 
 TableRows::TableRows(const PageScan& scan, MemoryContext memory)
-    : descriptor_(RelationGetDescr(scan.relation)), attributes_(scan.attributes) {
+    : scan_(scan), descriptor_(RelationGetDescr(scan.relation)), attributes_(scan.attributes) {
   std::vector<int> distinct = attributes_;
   std::sort(distinct.begin(), distinct.end());
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
@@ -240,6 +243,16 @@ ColumnRows::Values TableRows::row(int64_t row) {
   return {values_.data(), nulls_.get()};
 }
 
+std::string TableRows::origin() const {
+  if (scan_.blocks) return {};
+  std::vector<table::ColumnId> ids;
+  for (const int attribute : attributes_)
+    ids.push_back(table::column_id({attribute, storage_of(*TupleDescAttr(descriptor_, attribute))}, 0));
+  const Relation relation = scan_.relation;
+  const BlockNumber pages = guard([=] { return RelationGetNumberOfBlocks(relation); });
+  return table::CachedTable::origin(relation, scan_.snapshot, pages, ids).name;
+}
+
 /// At the regular end of the query, when its resource owner is still there.
 void release_pages(Datum rows) {
   boundary::entry([rows] { reinterpret_cast<TableRows*>(DatumGetPointer(rows))->close(); });
@@ -268,6 +281,7 @@ class EngineRows final : public ColumnRows {
   int64_t rows() const override { return columns_.rows(); }
   const std::vector<codec::RegisterColumn>& columns() override { return columns_.columns(); }
   void check() const override { columns_.check(); }
+  std::string origin() const override { return columns_.origin(); }
 
  private:
   fdw_arrow::EngineColumns columns_;
@@ -345,6 +359,10 @@ CursorColumns* CursorColumns::of(Portal portal) {
     if (rows == nullptr) return nullptr;
     return boundary::ContextOwned<CursorColumns>::make(query->estate->es_query_cxt, std::move(rows)).get();
   });
+}
+
+std::string CursorColumns::origin(Portal portal) const {
+  return run_in(portal, [this] { return rows_->origin(); });
 }
 
 bool CursorColumns::fetch(Portal portal, RowSink* output, bool flushes) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "pg/boundary/postgres.hpp"
@@ -32,6 +33,8 @@ class ColumnRows {
     (void)row;
     return {};
   }
+  /// As EngineColumns::origin().
+  virtual std::string origin() const { return {}; }
   /// Throws when the rows so far may not be those that were opened.
   virtual void check() const {}
 };
@@ -43,6 +46,9 @@ class CursorColumns {
   static CursorColumns* of(Portal portal);
   explicit CursorColumns(std::unique_ptr<ColumnRows> rows) : rows_(std::move(rows)) {}
 
+  /// Names what the rows hold, but not their order: rows with the same name, of any query of any session of this
+  /// server, are the same. Empty: it is not known. Before fetch(). May throw; then the portal has failed.
+  std::string origin(Portal portal) const;
   /// Adds rows to `output` until it is full or, where `flushes`, all that there are. False at the end. May throw; then
   /// the portal has failed.
   bool fetch(Portal portal, RowSink* output, bool flushes);

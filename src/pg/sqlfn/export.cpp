@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <string>
 
 #include "pg/boundary/boundary.hpp"
@@ -25,6 +26,7 @@ using boundary::value_or_throw;
 constexpr int64_t kKilobyte = 1024;
 constexpr int64_t kMicrosPerSecond = 1000000;
 constexpr int64_t kShareOfMemory = 4;
+constexpr size_t kSha256Bytes = 32;
 // Few enough to stay in the processor's cache until they are copied.
 constexpr int64_t kStreamBatchBytes = int64_t{4} << 20;
 
@@ -96,25 +98,56 @@ ExportSettings read_export_settings(Datum jsonb) {
   return settings;
 }
 
-/// Hands a sealed file to the keeper; its identifier, as a text. May throw.
-Datum put_export(const FinishedExport& finished, int64_t rows, int64_t columns, const ExportSettings& settings) {
-  const service::ExportFile& file = *finished.file;
-  const int lease = finished.copy ? finished.copy->lease.get() : -1;
+Datum as_text(const std::string& identifier) {
+  const char* text = identifier.c_str();
+  return guard([text] { return CStringGetTextDatum(text); });
+}
+
+/// What is known before the rows are.
+service::PutExport new_request(const ExportSettings& settings) {
   service::PutExport request;
   request.facts.owner = GetUserId();
   request.facts.database = MyDatabaseId;
+  request.facts.process = MyProcPid;
+  request.facts.is_pinned = settings.is_pinned ? 1 : 0;
+  request.facts.made_us = static_cast<int64_t>(timestamptz_to_time_t(GetCurrentTimestamp())) * kMicrosPerSecond;
+  request.limit = settings.limit;
+  return request;
+}
+
+/// Hands a sealed file to the keeper; its identifier, as a text. May throw.
+Datum put_export(service::PutExport request, const FinishedExport& finished, int64_t rows, int64_t columns) {
+  const service::ExportFile& file = *finished.file;
+  const int lease = finished.copy ? finished.copy->lease.get() : -1;
   request.facts.bytes = finished.bytes;
   if (finished.copy) request.facts.device = finished.copy->device;
   request.file_bytes = file.length();
   request.facts.rows = rows;
   request.facts.columns = static_cast<int32_t>(columns);
-  request.facts.process = MyProcPid;
-  request.facts.is_pinned = settings.is_pinned ? 1 : 0;
-  request.facts.made_us = static_cast<int64_t>(timestamptz_to_time_t(GetCurrentTimestamp())) * kMicrosPerSecond;
-  request.limit = settings.limit;
-  const std::string identifier = value_or_throw(exports::connected_keeper().put(request, file.descriptor(), lease));
-  const char* text = identifier.c_str();
-  return guard([text] { return CStringGetTextDatum(text); });
+  return as_text(value_or_throw(exports::connected_keeper().put(request, file.descriptor(), lease)));
+}
+
+/// SHA-256 of what decides about all bytes of the export: of what the rows hold, and of how they are laid out. Zeros
+/// where that is not known. May throw.
+void set_key(const CursorColumns* rows, Portal portal, const ExportBuffers& buffers, service::PutExport* request) {
+  const std::string layout = buffers.identity();
+  if (rows == nullptr || layout.empty()) return;
+  const std::string origin = rows->origin(portal);
+  if (origin.empty()) return;
+  std::string all;
+  columnar::append_name(&all, MyDatabaseId, layout.size());
+  all.append(layout).append(origin);
+  const std::string_view bytes = all;
+  char* key = request->key;
+  static_assert(sizeof request->key == kSha256Bytes);
+  guard([bytes, key] {
+    auto* value = static_cast<bytea*>(palloc(bytes.size() + VARHDRSZ));
+    SET_VARSIZE(value, bytes.size() + VARHDRSZ);
+    std::memcpy(VARDATA(value), bytes.data(), bytes.size());
+    const bytea* hash = DatumGetByteaPP(DirectFunctionCall1(sha256_bytea, PointerGetDatum(value)));
+    std::memcpy(key, VARDATA_ANY(hash), kSha256Bytes);
+    pfree(value);
+  });
 }
 
 /// Arrow's stream in the only buffer of an export's file.
@@ -155,7 +188,7 @@ Datum export_stream(const std::string& query, const ExportSettings& settings) {
   throw_if_failed(file.settle(1));
   throw_if_failed(file.seal(export_end(R"({"version": 1, "form": "stream", "rows": )" +
                                        std::to_string(output.total_rows()) + R"(, "columns": []})")));
-  return put_export({&file, file.length(), std::nullopt}, output.total_rows(), columns, settings);
+  return put_export(new_request(settings), {&file, file.length(), std::nullopt}, output.total_rows(), columns);
 }
 
 /// The identifier of the rows of `query`, as a text. May throw.
@@ -166,10 +199,20 @@ Datum export_rows(const std::string& query, const ExportSettings& settings, bool
   const double planned = portal->queryDesc == nullptr ? 0 : portal->queryDesc->plannedstmt->planTree->plan_rows;
   constexpr double kMostExpected = 1e12;
   buffers.start(portal->tupDesc, rows_are_known && planned < kMostExpected ? static_cast<int64_t>(planned) : 0);
-  fetch(portal, CursorColumns::of(portal), &buffers, true);
+  CursorColumns* rows = CursorColumns::of(portal);
+  service::PutExport request = new_request(settings);
+  set_key(rows, portal, buffers, &request);
+  // The plan has been started, so that the caller is known to have the rights.
+  service::ExportClient* keeper = exports::running_keeper();
+  const std::string same = keeper == nullptr ? std::string() : value_or_throw(keeper->put_same(request));
+  if (!same.empty()) {
+    close_query(portal);
+    return as_text(same);
+  }
+  fetch(portal, rows, &buffers, true);
   const FinishedExport finished = buffers.finish();
   close_query(portal);
-  return put_export(finished, buffers.rows(), buffers.columns(), settings);
+  return put_export(request, finished, buffers.rows(), buffers.columns());
 }
 
 /// SELECT of columns of a relation: all, or those that an array of text names. May ereport.

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/half.hpp"
+#include "columnar/origin.hpp"
 #include "pg/boundary/boundary.hpp"
 
 namespace strom::pg::sqlfn {
@@ -47,6 +48,9 @@ bool is_exportable(const Field& field) {
   return !field.dictionary && field.unsupported.empty() &&
          (form == Form::kFixed || form == Form::kBits || form == Form::kOffsets);
 }
+
+/// Texts of these types are those of their values, whatever catalogs and settings say.
+bool is_plain_text(Oid type) { return type == TEXTOID || type == VARCHAROID || type == BPCHAROID || type == BYTEAOID; }
 
 [[noreturn]] void refuse_null(const std::string& column) {
   const char* name = column.c_str();
@@ -156,6 +160,7 @@ void ExportBuffers::add_column(const char* name, int attribute, codec::SqlType t
                            std::string("column \"") + name + "\" has type " + type_name + ", which exports do not have")
                         .with_hint("Cast it to text, or use pgstrom.arrow_ipc_stream()."));
   columns_.emplace_back();
+  is_lasting_ = is_lasting_ && (!columnar::has_offsets(rows_->fields().back().layout) || is_plain_text(type.oid));
 }
 
 void ExportBuffers::require_one_type() const {
@@ -270,6 +275,19 @@ FinishedExport ExportBuffers::finish() {
   }
   finished.file = file_.get();
   return finished;
+}
+
+std::string ExportBuffers::identity() const {
+  if (!is_lasting_) return {};
+  std::string all = settings_.is_matrix ? "m" : "c";
+  columnar::append_name(&all, settings_.nulls, settings_.fill, settings_.device);
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const Field& field = rows_->fields()[i];
+    columnar::append_name(&all, field.name.size(), type_names_[i].size(), field.timezone.size(), field.layout,
+                          field.unit, field.precision, field.scale, field.byte_width);
+    all.append(field.name).append(type_names_[i]).append(field.timezone);
+  }
+  return all;
 }
 
 std::string ExportBuffers::description(const exports::DeviceCopy* copy) const {

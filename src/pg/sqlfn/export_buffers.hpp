@@ -56,6 +56,9 @@ class ExportBuffers final : public RowSink {
   void flush() override;
   /// The rest, the copy to a GPU, the description and the seal. May throw.
   FinishedExport finish();
+  /// All that the bytes depend on besides the values of the rows, as arbitrary bytes. Empty: on more than that, such as
+  /// names of an enum's values. After start().
+  std::string identity() const;
   int64_t rows() const { return rows_before_; }
   int64_t columns() const { return static_cast<int64_t>(columns_.size()); }
 
@@ -78,6 +81,7 @@ class ExportBuffers final : public RowSink {
   std::vector<std::string> type_names_;
   std::vector<uint8_t> scratch_;
   int64_t rows_before_ = 0;
+  bool is_lasting_ = true;  // what values become depends on nothing that can be changed
 };
 
 }  // namespace strom::pg::sqlfn
