@@ -39,7 +39,8 @@ struct Input {
 
 Result<Input> open_input(const std::string& path, const Settings& settings, int threads) {
   Input input{path, nullptr, {}, {}};
-  const int64_t piece = std::clamp(settings.segment_size / 4, kLeastPiece, kMostPiece);
+  // Memory that is used for the first time costs more than what goes through it.
+  const int64_t piece = std::clamp(settings.segment_size / 16, kLeastPiece, kMostPiece);
   STROM_ASSIGN(input.text, VariantText::open(path, settings.regions, piece, threads));
   size_t begin = 0;
   const std::string_view text = input.text->header();

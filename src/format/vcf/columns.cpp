@@ -164,17 +164,18 @@ Status Lines::append_rows() {
   return Status::ok();
 }
 
-/// The target of an item that is the one that the line before had in its place, with a value; or kUnknown. `left`:
-/// bytes of text from where the item begins.
-int Lines::guessed_key(std::string_view item, size_t left, size_t place, std::string_view* value) const {
-  if (place >= order_.size() || order_[place].mask == 0 || left < sizeof(uint64_t)) return Layout::kUnknown;
+/// Takes the value of an item that is the one that the line before had in its place. `left`: bytes of text from where
+/// the item begins.
+bool Lines::take_guess(std::string_view item, size_t left, size_t place) {
+  if (place >= order_.size() || order_[place].mask == 0 || left < sizeof(uint64_t)) return false;
   const Guess& guess = order_[place];
   uint64_t word;
   std::memcpy(&word, item.data(), sizeof word);
-  if ((word & guess.mask) != guess.word) return Layout::kUnknown;
-  const size_t key = layout_.info()[static_cast<size_t>(guess.target)].id.size();
-  *value = item.substr(key + 1);
-  return guess.target;
+  if ((word & guess.mask) != guess.word) return false;
+  // Two stores, which are read as two: a copy of the whole would wait for them.
+  std::string_view& value = info_[static_cast<size_t>(guess.target)];
+  value = {item.data() + guess.value, item.size() - guess.value};
+  return true;
 }
 
 Status Lines::put_info(std::string_view item, size_t place) {
@@ -183,7 +184,7 @@ Status Lines::put_info(std::string_view item, size_t place) {
   const int before = place < order_.size() ? order_[place].target : Layout::kUnknown;
   const bool is_same = before >= 0 && layout_.info()[static_cast<size_t>(before)].id == key;
   const int target = is_same ? before : layout_.find_info(key);
-  Guess guess{target, 0, 0};
+  Guess guess{target, static_cast<uint32_t>(sign + 1), 0, 0};
   if (target >= 0 && key.size() < sizeof guess.word && sign < item.size()) {
     std::memcpy(&guess.word, item.data(), sign + 1);
     std::memset(&guess.mask, 0xFF, sign + 1);
@@ -213,12 +214,10 @@ Status Lines::find_info(std::string_view text, LineScanner& scanner, size_t begi
     if (is_last) *end = stop;
     if (is_last && stop > begin && text[stop - 1] == '\r' && (stop == text.size() || text[stop] == '\n')) --stop;
     const std::string_view item = text.substr(begin, stop - begin);
-    std::string_view value;
-    const int target = guessed_key(item, text.size() - begin, place, &value);
+    const bool is_taken = take_guess(item, text.size() - begin, place);
     begin = stop + 1;
-    if (target >= 0)
-      info_[static_cast<size_t>(target)] = value;
-    else if (!item.empty() && !(is_last && place == 0 && item == "."))  // ;; and a ; at the end, which programs write
+    if (!is_taken && !item.empty() &&
+        !(is_last && place == 0 && item == "."))  // ;; and a ; at the end, which programs write
       status = put_info(item, place);
     if (!status.is_ok() || is_last) return status;
   }

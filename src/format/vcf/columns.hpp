@@ -25,7 +25,7 @@ class Lines final : public Variants {
   Status append_line(std::string_view text, LineScanner& scanner, size_t begin, size_t* end);
   Status find_info(std::string_view text, LineScanner& scanner, size_t begin, size_t* end);
   Status put_info(std::string_view item, size_t place);
-  int guessed_key(std::string_view item, size_t left, size_t place, std::string_view* value) const;
+  bool take_guess(std::string_view item, size_t left, size_t place);
   Status find_format(std::string_view text);
   size_t end_of_pairs(std::string_view text, size_t at);
   Status take_samples(std::string_view rest);
@@ -44,6 +44,7 @@ class Lines final : public Variants {
   // Targets of INFO as the line before had them, and the first bytes of their items, up to eight.
   struct Guess {
     int target;
+    uint32_t value;  // where the item's value begins
     uint64_t word, mask;
   };
   std::vector<Guess> order_;
