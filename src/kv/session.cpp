@@ -2,10 +2,12 @@
 // their answers come, in the same order.
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <span>
 #include <string>
@@ -21,6 +23,10 @@
 namespace message = strom::store::message;
 namespace rows = strom::store::rows;
 
+namespace {
+constexpr size_t kPart = 64 << 10;
+}
+
 struct stromkv_session {
   strom::base::Descriptor socket;
   rows::Shape shape;
@@ -29,7 +35,8 @@ struct stromkv_session {
   int patience_ms = 10000;
   uint32_t next_tag = 1;
   std::string output, input;
-  size_t taken = 0;  // of `input`
+  size_t taken = 0;              // of `input`
+  std::unique_ptr<char[]> part;  // kPart bytes: what one call takes from the socket
   std::string error;
 };
 
@@ -71,8 +78,8 @@ stromkv_status give_up_by_errno(stromkv_session* session, const char* action) {
 }
 
 /// 0: it is time to give up.
-int wait_for(const stromkv_session& session, short events) {
-  struct pollfd ready{session.socket.get(), events, 0};
+int wait_to_send(const stromkv_session& session) {
+  struct pollfd ready{session.socket.get(), POLLOUT, 0};
   int polled;
   do polled = poll(&ready, 1, session.patience_ms == 0 ? -1 : session.patience_ms);
   while (polled < 0 && errno == EINTR);
@@ -86,8 +93,7 @@ stromkv_status send_all(stromkv_session* session) {
     if (sent >= 0) {
       rest.remove_prefix(static_cast<size_t>(sent));
     } else if (errno == EAGAIN) {
-      if (wait_for(*session, POLLOUT) == 0)
-        return give_up(session, STROMKV_SILENT, stromkv_status_text(STROMKV_SILENT));
+      if (wait_to_send(*session) == 0) return give_up(session, STROMKV_SILENT, stromkv_status_text(STROMKV_SILENT));
     } else if (errno != EINTR) {
       return give_up_by_errno(session, "write to");
     }
@@ -96,9 +102,15 @@ stromkv_status send_all(stromkv_session* session) {
   return STROMKV_OK;
 }
 
+/// How long recv() waits. One call then does what poll() and recv() do, and a sleep costs less in it.
+void limit_waits(const stromkv_session& session) {
+  constexpr int kMilli = 1000;
+  const struct timeval limit{session.patience_ms / kMilli, session.patience_ms % kMilli * kMilli};
+  setsockopt(session.socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+}
+
 /// The next answer, whose body is in session->input.
 stromkv_status receive_answer(stromkv_session* session, message::Answer* answer) {
-  constexpr size_t kPart = 64 << 10;
   for (;;) {
     const auto found = message::find_frame(std::string_view(session->input).substr(session->taken));
     if (!found.is_ok()) return give_up(session, STROMKV_IO, "the server's answer is not understood");
@@ -109,14 +121,12 @@ stromkv_status receive_answer(stromkv_session* session, message::Answer* answer)
       *answer = parsed.value();
       return STROMKV_OK;
     }
-    if (wait_for(*session, POLLIN) == 0) return give_up(session, STROMKV_SILENT, stromkv_status_text(STROMKV_SILENT));
-    const size_t before = session->input.size();
-    session->input.resize(before + kPart);
     ssize_t got;
-    do got = recv(session->socket.get(), session->input.data() + before, kPart, 0);
+    do got = recv(session->socket.get(), session->part.get(), kPart, 0);
     while (got < 0 && errno == EINTR);
-    session->input.resize(before + static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    if (got < 0 && errno == EAGAIN) return give_up(session, STROMKV_SILENT, stromkv_status_text(STROMKV_SILENT));
     if (got < 0) return give_up_by_errno(session, "read from");
+    session->input.append(session->part.get(), static_cast<size_t>(got));
     if (got == 0) return give_up(session, STROMKV_IO, "the server has ended the connection");
   }
 }
@@ -181,6 +191,8 @@ stromkv_status begin(stromkv_session* session, const char* path, const char* tok
   }
   session->socket = strom::base::Descriptor(strom::kv::connect_to(path, &session->error));
   if (!session->socket.is_open()) return STROMKV_IO;
+  session->part = std::make_unique_for_overwrite<char[]>(kPart);
+  limit_waits(*session);
   session->output.assign(reinterpret_cast<const char*>(&hello), sizeof(hello));
   Outcome outcome = Outcome::kFailed;
   std::string description;
@@ -349,6 +361,7 @@ void stromkv_session_close(stromkv_session* session) { delete session; }
 
 void stromkv_session_set_patience(stromkv_session* session, unsigned milliseconds) {
   session->patience_ms = static_cast<int>(std::min<unsigned>(milliseconds, INT32_MAX));
+  limit_waits(*session);
 }
 
 size_t stromkv_session_column_count(const stromkv_session* session) { return session->columns.size(); }

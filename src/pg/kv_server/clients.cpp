@@ -104,17 +104,15 @@ void Clients::accept_all(int listener) {
 
 /// False: it has gone.
 bool Clients::receive_from(Client* client) {
-  constexpr size_t kMostPart = 64 << 10;
-  const size_t part = client->is_admitted ? kMostPart : sizeof(message::Hello);
+  // All clients' alike: to make room in a client's own buffer would write zeros over it for each message.
+  static char buffer[64 << 10];
+  const size_t part = client->is_admitted ? sizeof(buffer) : sizeof(message::Hello);
   while (needs_input(*client)) {
-    const size_t before = client->input.size();
-    client->input.resize(before + part);
-    const ssize_t got = recv(client->descriptor, client->input.data() + before, part, 0);
-    const int error = errno;
-    client->input.resize(before + static_cast<size_t>(std::max<ssize_t>(got, 0)));
-    if (got < 0 && error == EINTR) continue;
-    if (got < 0 && error == EAGAIN) return true;
+    const ssize_t got = recv(client->descriptor, buffer, part, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return true;
     if (got < 0) return false;
+    client->input.append(buffer, static_cast<size_t>(got));
     client->has_hung_up = got == 0;
     client->since = now();
     if (static_cast<size_t>(got) < part) return true;

@@ -235,6 +235,15 @@ void Groups::read(const OpenTable& open, Operation* operation) {
     fail(operation, {Outcome::kFull, 0, ERRCODE_PROGRAM_LIMIT_EXCEEDED, "the rows of one message have over 16 MB"});
 }
 
+/// A transaction looks once, as a statement of SQL does: its messages came before it began.
+Verdict Groups::find_right(const store::Grant& grant, Kind kind) {
+  const Right right{grant.relation, grant.role, kind};
+  if (std::find(rights_.begin(), rights_.end(), right) != rights_.end()) return {};
+  const Verdict verdict = guard([&] { return check_rights(grant, kind); });
+  if (verdict.outcome == Outcome::kDone) rights_.push_back(right);
+  return verdict;
+}
+
 void Groups::execute(Operation* operation) {
   const store::Grant& grant = operation->client->grant;
   const auto failed = std::find_if(failed_tables_.begin(), failed_tables_.end(),
@@ -258,7 +267,7 @@ void Groups::execute(Operation* operation) {
   }
   const OpenTable& open = *known;
   const message::Request& request = operation->request;
-  Verdict verdict = guard([&] { return check_rights(grant, request.kind); });
+  Verdict verdict = find_right(grant, request.kind);
   if (verdict.outcome != Outcome::kDone) return fail(operation, verdict);
   if (request.kind == Kind::kHello) return greet(open, operation);
   if (operation->is_read) return read(open, operation);
@@ -273,6 +282,7 @@ void Groups::execute(Operation* operation) {
 bool Groups::run_transaction(size_t begin, size_t end, bool is_alone) {
   size_t executed = begin;
   tables_.clear();
+  rights_.clear();
   current_ = nullptr;
   try {
     guard([] {

@@ -24,6 +24,14 @@ struct Operation {
   std::string answer;  // frames
 };
 
+/// What a role has been found to be allowed.
+struct Right {
+  Oid relation, role;
+  message::Kind kind;
+
+  bool operator==(const Right&) const = default;
+};
+
 /// Counts since the server was started.
 struct Counts {
   uint64_t operations = 0, groups = 0, failures = 0;
@@ -43,6 +51,7 @@ class Groups {
   void run();
   bool run_transaction(size_t begin, size_t end, bool is_alone);
   void execute(Operation* operation);
+  Verdict find_right(const store::Grant& grant, message::Kind kind);
   void greet(const OpenTable& open, Operation* operation);
   void read(const OpenTable& open, Operation* operation);
   void offer(const OpenTable& open, Operation* operation);
@@ -56,6 +65,7 @@ class Groups {
   std::vector<Operation> operations_;
   std::vector<OpenTable> tables_;                       // of the transaction
   std::vector<std::pair<Oid, Verdict>> failed_tables_;  // of the group
+  std::vector<Right> rights_;                           // of the transaction
   Operation* current_ = nullptr;
   MemoryContext memory_ = nullptr;  // of the group
 };
