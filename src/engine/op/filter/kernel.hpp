@@ -185,6 +185,25 @@ STROM_KERNEL void assume(const P& p, TileState& s, const TileInstr& instr) {
   reflag(p, s, instr, [](uint8_t flags, bool holds, uint8_t) -> uint8_t { return holds ? flags : flags | kErrorFlag; });
 }
 
+/// The running tile is contiguous, but has rows that TileState::selection has not. Those are computed like the others,
+/// and dropped at the end of the segment (select_rows()). `taken` is without them.
+STROM_INLINE bool is_masked(const TileState& s) { return s.rows == nullptr && s.taken < s.count; }
+
+/// mask[i] (0 or 1) of a masked tile's rows that are not there becomes 0.
+template <class P>
+STROM_INLINE void drop_missing_rows(const P& p, const TileState& s, const uint8_t* mask, uint8_t* out) {
+  const uint8_t* const bits = s.selection + ((s.morsel_begin + s.dense_base) >> 3);
+  const int whole = s.count >> 3;
+  p.for_each(whole, [&](int i) {
+    // Each byte gets one bit of eight; what is not 0 becomes 1.
+    constexpr uint64_t kCopies = 0x0101010101010101, kOneEach = 0x8040201008040201, kCarry = 0x7F7F7F7F7F7F7F7F;
+    const uint64_t spread = bits[i] * kCopies & kOneEach;
+    const uint64_t kept = base::load_once<uint64_t>(mask + 8 * i) & ((spread + kCarry) >> 7 & kCopies);
+    __builtin_memcpy(out + 8 * i, &kept, sizeof(kept));
+  });
+  for (int i = 8 * whole; i < s.count; ++i) out[i] = mask[i] & (bits[i >> 3] >> (i & 7) & 1);
+}
+
 /// Appends the tile's rows with an error in one of the registers of list `errors` to the fallback buffer and leaves
 /// 1 in scratch_mask for all others. Returns whether there was one. The caller has made sure that they fit.
 template <class P>
@@ -203,6 +222,9 @@ STROM_KERNEL bool take_fallback_rows(const P& p, TileState& s, ListRef errors) {
   });
   if (!p.any(found != 0)) return false;
   p.sync();
+  if constexpr (!P::kDevice) {
+    if (is_masked(s)) drop_missing_rows(p, s, s.scratch_mask, s.scratch_mask);
+  }
   const int found_rows = p.compact(s.scratch_mask, s.count, s.scratch_positions);
   const uint16_t* join_rows = s.code->lists + s.code->segments[s.segment].join_rows;
   FallbackBuffer& out = *s.fallback;
@@ -321,6 +343,12 @@ STROM_INLINE void filter_rows(const P& p, TileState& s, uint32_t segment) {
     p.for_each(s.count, [&](int i) { s.scratch_mask[i] = mask[i] & (flags[i] == 0); });
     p.sync();
     mask = s.scratch_mask;
+  }
+  if constexpr (!P::kDevice) {
+    if (is_masked(s)) {
+      drop_missing_rows(p, s, mask, s.scratch_mask);
+      mask = s.scratch_mask;
+    }
   }
   const int kept = p.compact(mask, s.count, s.scratch_positions);
   p.leader([&] { s.segment_rows_out[segment] += kept; });

@@ -155,9 +155,52 @@ STROM_INLINE void forget_flags(const TileState& s, uint32_t segment) {
   for (int k = 1; k <= list[0]; ++k) s.buffers[segment].has_flags[k - 1] = 0;
 }
 
+/// Rows of the tile that TileState::selection has, where its first bit begins a byte.
+STROM_INLINE int count_selected(const TileState& s, const uint8_t* bits) {
+  int selected = 0, i = 0;
+  for (; i + 64 <= s.count; i += 64) selected += __builtin_popcountll(base::load_once<uint64_t>(bits + (i >> 3)));
+  for (; i < s.count; ++i) selected += bits[i >> 3] >> (i & 7) & 1;
+  return selected;
+}
+
+/// Whether the first segment may compute rows that are not there, whose values may be any, and may change meanwhile:
+/// it is a filter, and no value that it takes points to others.
+STROM_INLINE bool may_take_missing_rows(const TileState& s) {
+  const Segment& segment = s.code->segments[0];
+  if (segment.kind != SegmentEnd::kFilter) return false;
+  for (uint32_t k = segment.begin; k < segment.end; ++k) {
+    const TileInstr& instr = s.code->instrs[k];
+    const bool is_load = instr.op == static_cast<uint16_t>(TileOp::kLoadColumn);
+    const bool is_function = instr.op >= kFirstFunction;
+    const bool is_logic =
+        instr.op >= static_cast<uint16_t>(TileOp::kFalse) && instr.op <= static_cast<uint16_t>(TileOp::kNumericToFloat);
+    if (!is_load && !is_function && !is_logic) return false;
+    if (static_cast<Phys>(s.code->register_phys[instr.dst]) == Phys::kStr) return false;
+    if (is_load && s.columns[instr.imm].is_stored_numeric) return false;
+  }
+  return true;
+}
+
+/// On CPUs: a tile that misses some rows stays as it is where that is allowed, and is_masked(). False: it gets a list
+/// of its rows, which a gather reads. Where most rows are missing, that is faster.
+STROM_INLINE bool mask_rows(TileState& s) {
+  const int64_t first = s.morsel_begin + s.dense_base;
+  if ((first & 7) != 0) return false;
+  const int selected = count_selected(s, s.selection + (first >> 3));
+  if (selected == s.count) return true;
+  constexpr int kLeastShare = 4;
+  if (selected < s.count / kLeastShare || !may_take_missing_rows(s)) return false;
+  s.segment_rows_in[0] -= s.count - selected;
+  s.taken = selected;
+  return true;
+}
+
 /// Leaves those of a dense tile's rows that TileState::selection has. A tile that has all its rows stays dense.
 template <class P>
 STROM_KERNEL void select_rows(const P& p, TileState& s) {
+  if constexpr (!P::kDevice) {
+    if (mask_rows(s)) return;
+  }
   const int64_t first = s.morsel_begin + s.dense_base;
   const uint8_t* const bits = s.selection;
   uint8_t* const mask = s.scratch_mask;

@@ -120,6 +120,44 @@ TEST(Selection, LeavesNoErrorOfOtherRows) {
     }
 }
 
+// Tiles whose rows begin with a byte of the bitmap stay whole where a filter is the first to see them.
+TEST(Selection, FiltersTilesThatMissRows) {
+  for (const bool by_key : {false, true}) {
+    plan::Program p;
+    plan::Builder b(p);
+    p.sources = {{{kInt4, kInt4, kText}}};
+    p.pipelines.resize(1);
+    p.pipelines[0].outputs = {b.column(0, kInt4), b.column(2, kText)};
+    // No row that is there has the value 0; some have the key 0.
+    const auto quotient = by_key ? b.call("int4div", {b.column(1, kInt4), b.column(0, kInt4)})
+                                 : b.call("int4div", {b.constant(kInt4, false, int_bytes(2000)), b.column(1, kInt4)});
+    p.pipelines[0].quals = {b.call("int4lt", {quotient.value(), b.constant(kInt4, false, int_bytes(20))}).value()};
+    for (const Target& target : targets())
+      for (const Pattern& pattern : patterns()) {
+        const int rows = row_count(target);
+        const Selected data(rows, 7168, pattern.selects);
+        Rows expected;
+        std::vector<std::pair<int64_t, int64_t>> errors;
+        for (int64_t i = 0; i < rows; ++i) {
+          const int64_t key = i % 97, value = i % 1009 + 1;
+          if (!pattern.selects(i)) continue;
+          if (by_key && key == 0)
+            errors.emplace_back(i / 7168, i % 7168);
+          else if ((by_key ? value / key : 2000 / value) < 20)
+            expected.push_back(std::to_string(key) + "|n" + std::to_string(i % 5));
+        }
+        std::sort(expected.begin(), expected.end());
+        exec::Options options = options_of(target);
+        options.morsel_rows = 4096;
+        const Outcome outcome = run(p, {&data.table}, target, options);
+        EXPECT_EQ(outcome.rows, expected) << target.name << ", " << pattern.name;
+        EXPECT_EQ(outcome.fallback, errors) << target.name << ", " << pattern.name;
+        EXPECT_EQ(outcome.stats.stages.back().front().rows_in, static_cast<int64_t>(data.rows.size()))
+            << target.name << ", " << pattern.name;
+      }
+  }
+}
+
 // A row that PostgreSQL evaluates has the number that it has in its chunk.
 TEST(Selection, NumbersFallbackRows) {
   plan::Program p;
