@@ -32,18 +32,20 @@ class Memory(threading.Thread):
         return self.kilobytes / 1024
 
 
-def in_rounds(contenders: Dict[str, Callable[[], dict]], runs: int) -> Tuple[Dict[str, List[dict]], Dict[str, str]]:
+def in_rounds(contenders: Dict[str, Callable[[], dict]], runs: int,
+              slow_s: float = float("inf")) -> Tuple[Dict[str, List[dict]], Dict[str, str]]:
     """What each contender measured in `runs` rounds after one to warm up, and the errors of those that failed in it. Each
-    round begins with another one, so that what disturbs the machine disturbs all alike."""
+    round begins with another one, so that what disturbs the machine disturbs all alike. Whose "seconds" of the warm-up are
+    more than `slow_s` is measured by it alone."""
     measured: Dict[str, List[dict]] = {}
     failures: Dict[str, str] = {}
     for name, once in contenders.items():
         try:
-            once()
-            measured[name] = []
+            first = once()
+            measured[name] = [first] if first.get("seconds", 0) > slow_s else []
         except Exception as error:
             failures[name] = str(error)
-    alive = list(measured)
+    alive = [name for name, found in measured.items() if not found]
     for number in range(runs):
         for name in alive[number % len(alive):] + alive[:number % len(alive)]:
             measured[name].append(contenders[name]())

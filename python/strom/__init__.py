@@ -10,10 +10,11 @@
 from .errors import ExportError, ExportGone, StromError
 from .exports import Column, Export, open_export
 from .plans import Plan
+from .server_side import ServerSession, here
 from .session import Result, Session, connect, plan, write
 
-__all__ = ["Column", "Export", "ExportError", "ExportGone", "Plan", "Result", "Session", "StromError", "connect",
-           "open_export", "plan", "write"]
+__all__ = ["Column", "Export", "ExportError", "ExportGone", "Plan", "Result", "ServerSession", "Session", "StromError",
+           "connect", "here", "open_export", "plan", "write"]
 __version__ = "1.0"
 
 

@@ -188,6 +188,7 @@ class Export:
         self.device: Optional[dict[str, Any]] = facts.get("device")
         self.columns = [Column(self, column) for column in facts["columns"]]
         self._arrow: Any = None
+        self._cupy: Any = None
 
     def column(self, name: str) -> Column:
         """The column of that name; ExportError where there is none."""
@@ -281,11 +282,32 @@ class Export:
         array_ = self.matrix()
         return array_ if dtype is None else array_.astype(dtype)
 
+    @property
+    def __array_interface__(self) -> Any:
+        """NumPy's interface of a matrix without NULLs in the server's memory; other exports do not have it."""
+        if self.form != "matrix" or self.device is not None or any(column.null_count for column in self.columns):
+            raise AttributeError("__array_interface__")
+        return self.matrix().__array_interface__
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        """CUDA's interface of a matrix without NULLs in a GPU's memory; other exports do not have it."""
+        if self.form != "matrix" or self.device is None or any(column.null_count for column in self.columns):
+            raise AttributeError("__cuda_array_interface__")
+        if self._cupy is None:  # what is given is an address: the memory stays open as long as the export
+            self._cupy = self.cupy()
+        return self._cupy.__cuda_array_interface__
+
+    def _array(self) -> Any:
+        return self.matrix() if self.device is None else self.cupy()
+
     def __dlpack__(self, **arguments: Any) -> Any:
-        return self.matrix().__dlpack__(**arguments)
+        """DLPack of a matrix. It is read-only, which DLPack tells from its version 1.0 on: older consumers get a
+        BufferError of NumPy's."""
+        return self._array().__dlpack__(**arguments)
 
     def __dlpack_device__(self) -> Any:
-        return self.matrix().__dlpack_device__()
+        return self._array().__dlpack_device__()
 
     def arrow_buffer(self) -> Any:
         """All bytes as pyarrow.Buffer."""

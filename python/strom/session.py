@@ -101,6 +101,13 @@ class Result:
             self._reader = pyarrow.ipc.open_stream(pyarrow.PythonFile(_Pieces(self._values, progress), "r"))
         self.schema = self._reader.schema
 
+    @classmethod
+    def of_reader(cls, reader: Any) -> Result:
+        """The record batches of a pyarrow.RecordBatchReader, in memory that is shared."""
+        result = cls.__new__(cls)
+        result.is_shared, result._values, result._reader, result.schema = True, None, reader, reader.schema
+        return result
+
     def __iter__(self) -> Iterator[Any]:
         """pyarrow.RecordBatch after pyarrow.RecordBatch."""
         yield from self._reader

@@ -1,15 +1,20 @@
-"""Arrow data into tables: through COPY, in the transaction of the session."""
+"""Arrow data into tables: through COPY, in the transaction of the session. Numbers and times go in its binary form (see
+binary_rows.py), where all columns are such; others as CSV, which pyarrow writes."""
 from __future__ import annotations
 
+import collections
+import concurrent.futures
 import io
-from typing import Any, Iterable, Iterator
+from typing import Any, Callable, Deque, Iterable, Iterator
 
+from . import binary_rows
 from .errors import StromError
 
 _CHUNK_BYTES = 1 << 20
+_ROWS = 65536  # that are encoded at a time, while those before them are sent
 
 
-def _batches(data: Any) -> Iterator[Any]:
+def batches_of(data: Any) -> Iterator[Any]:
     """Record batches of whatever has Arrow data: tables, batches, readers, data frames of pandas, polars and DuckDB."""
     import pyarrow
 
@@ -31,7 +36,20 @@ def _batches(data: Any) -> Iterator[Any]:
         raise StromError(f"{type(data).__name__} has no Arrow data")
 
 
-def _as_text(column: Any, name: str) -> Any:
+def check_columns(batch: Any) -> None:
+    """StromError for types that no way of writing has."""
+    import pyarrow
+
+    types = pyarrow.types
+    for name, column in zip(batch.schema.names, batch.columns):
+        kind = column.type
+        if types.is_dictionary(kind):
+            kind = kind.value_type
+        if types.is_nested(kind) or types.is_interval(kind) or types.is_duration(kind):
+            raise StromError(f'column "{name}" has the type {kind}, which cannot be written')
+
+
+def _as_text(column: Any) -> Any:
     """The column as one that pyarrow writes as PostgreSQL reads it."""
     import pyarrow
     import pyarrow.compute as compute
@@ -39,11 +57,9 @@ def _as_text(column: Any, name: str) -> Any:
     kind = column.type
     types = pyarrow.types
     if types.is_dictionary(kind):
-        return _as_text(column.dictionary_decode(), name)
+        return _as_text(column.dictionary_decode())
     if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
         return pyarrow.array([None if value is None else "\\x" + value.hex() for value in column.to_pylist()])
-    if types.is_nested(kind) or types.is_interval(kind) or types.is_duration(kind):
-        raise StromError(f'column "{name}" has the type {kind}, which cannot be written')
     if types.is_timestamp(kind) and kind.tz is not None:
         # Text without a zone would be taken for the session's.
         return compute.binary_join_element_wise(
@@ -60,12 +76,74 @@ def _csv(batch: Any) -> bytes:
     import pyarrow
     import pyarrow.csv
 
-    columns = [_as_text(column, name) for name, column in zip(batch.schema.names, batch.columns)]
+    columns = [_as_text(column) for column in batch.columns]
     out = io.BytesIO()
     # NULL is nothing, and an empty text is "".
     options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="needed")
     pyarrow.csv.write_csv(pyarrow.RecordBatch.from_arrays(columns, batch.schema.names), out, options)
     return out.getvalue()
+
+
+class _Copy:
+    """A COPY to a table, once the first rows have come. Rows are encoded by one thread while this one sends others."""
+
+    def __init__(self, cursor: Any, name: Any, pool: concurrent.futures.Executor) -> None:
+        self._cursor, self._name, self._pool = cursor, name, pool
+        self._manager: Any = None
+        self._copy: Any = None
+        self._schema: Any = None
+        self._encode: Callable[[Any], Any] = _csv
+        self._encoded: Deque[concurrent.futures.Future[Any]] = collections.deque()
+
+    def _begin(self, schema: Any) -> None:
+        from psycopg import sql
+
+        columns = sql.SQL(", ").join(map(sql.Identifier, schema.names))
+        encode = binary_rows.encoder(self._cursor, self._name, schema)
+        form = sql.SQL("FORMAT csv, ENCODING 'UTF8'" if encode is None else "FORMAT binary")
+        self._encode = encode or _csv
+        self._manager = self._cursor.copy(sql.SQL("COPY {} ({}) FROM STDIN ({})").format(self._name, columns, form))
+        self._copy = self._manager.__enter__()
+        if encode is not None:
+            self._copy.write(binary_rows.HEADER)
+
+    def add(self, batch: Any) -> None:
+        check_columns(batch)
+        if self._copy is None:
+            self._begin(batch.schema)
+            self._schema = batch.schema
+        batch = self._like_first(batch)
+        for begin in range(0, batch.num_rows, _ROWS):
+            self._encoded.append(self._pool.submit(self._encode, batch.slice(begin, _ROWS)))
+            if len(self._encoded) > 1:
+                self._send()
+
+    def _like_first(self, batch: Any) -> Any:
+        import pyarrow
+
+        if batch.schema.names != self._schema.names:
+            raise StromError(f"record batches differ in their columns: {self._schema.names} and {batch.schema.names}")
+        if self._encode is _csv or batch.schema.types == self._schema.types:
+            return batch
+        columns = [column.cast(kind) for column, kind in zip(batch.columns, self._schema.types)]
+        return pyarrow.RecordBatch.from_arrays(columns, batch.schema.names)
+
+    def _send(self) -> None:
+        bytes_ = memoryview(self._encoded.popleft().result())
+        for begin in range(0, len(bytes_), _CHUNK_BYTES):
+            self._copy.write(bytes_[begin:begin + _CHUNK_BYTES])
+
+    def end(self) -> None:
+        while self._encoded:
+            self._send()
+        if self._manager is not None:
+            if self._encode is not _csv:
+                self._copy.write(binary_rows.END)
+            self._manager.__exit__(None, None, None)
+
+    def fail(self, error: BaseException) -> None:
+        if self._manager is not None:
+            self._manager.__exit__(type(error), error, error.__traceback__)
 
 
 def write(connection: Any, table: str, data: Any, append: bool) -> int:
@@ -74,24 +152,16 @@ def write(connection: Any, table: str, data: Any, append: bool) -> int:
 
     rows = 0
     name = sql.SQL(".").join(sql.Identifier(part) for part in table.split(".")) if isinstance(table, str) else table
-    with connection.transaction(), connection.cursor() as cursor:
+    with connection.transaction(), connection.cursor() as cursor, concurrent.futures.ThreadPoolExecutor(1) as pool:
         if not append:
             cursor.execute(sql.SQL("TRUNCATE {}").format(name))
-        copy = None
+        copy = _Copy(cursor, name, pool)
         try:
-            for batch in _batches(data):
-                if copy is None:
-                    columns = sql.SQL(", ").join(map(sql.Identifier, batch.schema.names))
-                    manager = cursor.copy(sql.SQL("COPY {} ({}) FROM STDIN (FORMAT csv, ENCODING 'UTF8')").format(name, columns))
-                    copy = manager.__enter__()
-                text = memoryview(_csv(batch))
-                for begin in range(0, len(text), _CHUNK_BYTES):
-                    copy.write(text[begin:begin + _CHUNK_BYTES])
+            for batch in batches_of(data):
+                copy.add(batch)
                 rows += batch.num_rows
+            copy.end()
         except BaseException as error:
-            if copy is not None:
-                manager.__exit__(type(error), error, error.__traceback__)
+            copy.fail(error)
             raise
-        if copy is not None:
-            manager.__exit__(None, None, None)
     return rows

@@ -80,6 +80,10 @@ class _Array:
     def __init__(self, shape, dtype, memptr):
         self.shape, self.dtype, self.memptr = shape, numpy.dtype(dtype), memptr
 
+    @property
+    def __cuda_array_interface__(self):
+        return {"shape": self.shape, "typestr": self.dtype.str, "data": (self.memptr.memory.address + self.memptr.offset, False), "version": 3}
+
     def numpy(self):
         size = int(numpy.prod(self.shape)) * self.dtype.itemsize
         memory = self.memptr.memory

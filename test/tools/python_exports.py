@@ -133,6 +133,32 @@ $$ LANGUAGE plpython3u;""")
 average = scalar(main, "SELECT custom_average(pgstrom.arrow_fdw_export_cupy('ft','{x,y,z}'::text[]))")
 ok(np.allclose(average, main.execute("SELECT avg(x), avg(y), avg(z) FROM ft").fetchone()), "averages in PL/Python", average)
 
+main.execute("""CREATE FUNCTION own_session() RETURNS float[] AS $$
+import strom
+
+session = strom.here()
+plpy.execute("CREATE TEMP TABLE mine ON COMMIT DROP AS SELECT g AS x FROM generate_series(1, 5) g")
+export = session.export("SELECT x FROM mine", form="matrix")
+return [float(export.matrix().sum()), session.plan("SELECT 1").execution_ms]
+$$ LANGUAGE plpython3u;""")
+found = scalar(main, "SELECT own_session()")
+ok(found[0] == 15 and found[1] > 0, "the session of a function, with what its transaction has made", found)
+
+# ---- A table in memory ----
+main.execute(f"""CREATE FOREIGN TABLE store (k int NOT NULL, x float8) SERVER gstore_fdw
+  OPTIONS (base_file '{FILES}/store.base', redo_log_file '{FILES}/store.redo', max_num_rows '10000', primary_key 'k')""")
+main.execute("INSERT INTO store SELECT g, g / 2.0 FROM generate_series(1, 1000) g")
+stored = cupy_strom.ipc_import(scalar(main, "SELECT pgstrom.arrow_fdw_export_cupy('store', '{x}')"))
+equal((stored.shape, float(stored.sum())), ((1, 1000), 250250.0), "a table of the memory store")
+
+# ---- Interfaces ----
+taken = strom.open_export(identifier)
+equal((np.from_dlpack(taken).shape, taken.__dlpack_device__()), ((3, 300000), (1, 0)), "DLPack")
+equal((taken.__array_interface__["shape"], taken.__array_interface__["data"][1]), ((3, 300000), True), "NumPy's interface, read-only")
+ok(not hasattr(taken, "__cuda_array_interface__") and not hasattr(export, "__array_interface__"), "interfaces that an export has not")
+ok(isinstance(np.asanyarray(strom.open_export(scalar(main, "SELECT pgstrom.export_query('SELECT k FROM h', '{\"form\": \"matrix\", \"nulls\": \"mask\"}')")).matrix()),
+              np.ma.MaskedArray), "a matrix with NULLs stays masked")
+
 # ---- Who may do what ----
 main.execute("DROP ROLE IF EXISTS strom_reader; DROP ROLE IF EXISTS strom_other")
 main.execute("CREATE ROLE strom_reader LOGIN; CREATE ROLE strom_other LOGIN; GRANT SELECT (i4) ON h TO strom_reader; GRANT USAGE ON SCHEMA public TO PUBLIC")

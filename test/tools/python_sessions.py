@@ -5,6 +5,7 @@ import datetime
 import decimal
 import os
 import pathlib
+import re
 import shutil
 import sys
 import xml.dom.minidom
@@ -15,6 +16,8 @@ import numpy as np
 import pandas
 import polars
 import psycopg
+import psycopg.rows
+import psycopg.sql
 import pyarrow as pa
 
 from checks import done, equal, folder, fresh_database, ok, query, raises
@@ -47,6 +50,29 @@ ROWS = pa.table({
     "tz": pa.array([datetime.datetime(2020, 1, 1, 9, tzinfo=tokyo), None, datetime.datetime(1900, 1, 1, tzinfo=utc)], pa.timestamp("us", "Asia/Tokyo")),
     "t": pa.array([datetime.time(0), datetime.time(23, 59, 59, 999999), None], pa.time64("us")),
 })
+
+
+class Plpy:
+    """What PL/Python's module of that name has, by a connection."""
+
+    def __init__(self, connection):
+        self.connection = connection
+
+    def prepare(self, statement, types):
+        return re.sub(r"\$(\d+)", lambda found: f"%s::{types[int(found[1]) - 1]}", statement.replace("%", "%%"))
+
+    def execute(self, plan, values=None):
+        cursor = self.connection.cursor(row_factory=psycopg.rows.dict_row)
+        cursor.execute(plan, values)
+        return cursor.fetchall() if cursor.description else []
+
+    def quote_ident(self, name):
+        return psycopg.sql.Identifier(name).as_string(self.connection)
+
+    def subtransaction(self):
+        return self.connection.transaction()
+
+
 query(f"""CREATE TABLE heap ({COLUMNS}); CREATE SCHEMA "odd one"; CREATE TABLE "odd one"."a b" (x int, y int NOT NULL);
 CREATE FOREIGN TABLE arrow ({COLUMNS}) SERVER arrow_fdw OPTIONS (file '{FILES}/arrow.arrow', writable 'true')""", DB)
 with strom.connect(DSN) as session:
@@ -76,6 +102,49 @@ with strom.connect(DSN) as session:
     big = pa.table({"y": np.arange(300000, dtype="i4"), "x": np.arange(300000, dtype="i4")})
     equal((session.write("odd one.a b", big, append=False), session.query('SELECT sum(x) AS x, count(*) AS n FROM "odd one"."a b" WHERE x = y').read_all().to_pydict()),
           (300000, {"x": [300000 * 299999 // 2], "n": [300000]}), "many rows")
+
+    # ---- Numbers and times go in COPY's binary form: the same rows as by CSV, which a column of text demands ----
+    session.connection.execute("""CREATE TABLE numbers (b bool, i2 smallint, i4 int, i8 bigint, f4 real, f8 float8, d date, ts timestamp, tz timestamptz, t time);
+      CREATE TABLE texts (LIKE numbers, s text); CREATE TABLE "odd one"."c d" (y int)""")
+    random = np.random.default_rng(7)
+    count = 150000
+    numbers = {"b": random.random(count) < 0.5, "i2": random.integers(-2**15, 2**15, count, "i2"), "i4": random.integers(-2**31, 2**31, count, "i4"),
+               "i8": random.integers(-2**63, 2**63, count, "i8"), "f4": random.normal(size=count).astype("f4"), "f8": random.normal(size=count) * 1e300}
+    times = {"d": (pa.date32(), random.integers(-700000, 2900000, count, "i4")), "ts": (pa.timestamp("us"), random.integers(-6 * 10**16, 2 * 10**17, count)),
+             "tz": (pa.timestamp("us", "Asia/Tokyo"), random.integers(-6 * 10**16, 2 * 10**17, count)), "t": (pa.time64("us"), random.integers(0, 86400 * 10**6, count))}
+    for has_nulls in (False, True):
+        masks = [random.random(count) < 0.1 if has_nulls else None for _ in range(10)]
+        columns = [pa.array(values, mask=mask) for values, mask in zip(numbers.values(), masks)]
+        columns += [pa.array(values, pa.int32() if kind == pa.date32() else pa.int64(), mask=mask).cast(kind) for (kind, values), mask in zip(times.values(), masks[6:])]
+        rows = pa.table(columns, [*numbers, *times])
+        equal(session.write("numbers", rows, append=False), count, "rows in binary form")
+        session.write("texts", rows.append_column("s", pa.array(["x"] * count)), append=False)
+        same = session.query("SELECT count(*) AS n FROM ((TABLE numbers EXCEPT ALL SELECT b, i2, i4, i8, f4, f8, d, ts, tz, t FROM texts) UNION ALL "
+                             "(SELECT b, i2, i4, i8, f4, f8, d, ts, tz, t FROM texts EXCEPT ALL TABLE numbers)) x").read_all()
+        equal((same["n"].to_pylist(), session.query("SELECT count(*) AS n FROM numbers").read_all()["n"].to_pylist()), ([0], [count]), f"are those of CSV, NULLs: {has_nulls}")
+    session.write("numbers", pa.table({"i8": pa.array([1, None], pa.int8()), "f4": pa.array([float("nan"), float("-inf")], pa.float32())}), append=False)
+    equal(session.connection.execute("SELECT i8, f4::text, i2 FROM numbers ORDER BY f4").fetchall(), [(None, "-Infinity", None), (1, "NaN", None)], "narrower integers, and what is no number")
+    equal(session.write("numbers", iter([pa.record_batch({"i4": pa.array([1], pa.int32())}), pa.record_batch({"i4": pa.array([2], pa.int64())})]), append=False), 2, "batches of other types")
+    equal(session.query("SELECT sum(i4) AS s FROM numbers").read_all().to_pydict(), {"s": [3]}, "have their values")
+    raises(lambda: session.write("numbers", iter([pa.record_batch({"i4": [1]}), pa.record_batch({"i8": [1]})])), strom.StromError, "differ in their columns", "batches of other columns")
+    raises(lambda: session.write("numbers", pa.table({"ts": pa.array([-2**63], pa.int64()).cast(pa.timestamp("us"))})), strom.StromError, "out of PostgreSQL's range", "a time that is none")
+    raises(lambda: session.write("numbers", pa.table({"ts": pa.array([-2**62], pa.int64()).cast(pa.timestamp("us"))})), psycopg.Error, "timestamp out of range", "a time that the server refuses")
+    raises(lambda: session.write("numbers", pa.table({"i4": [2**40]})), psycopg.Error, "out of range", "a number that is too large")
+
+    # ---- In PL/Python's session: here a double of its module, over this connection ----
+    server = strom.ServerSession(Plpy(session.connection))
+    equal(server.query("SELECT sum(i4) AS s FROM numbers").read_all().to_pydict(), {"s": [3]}, "a query of a function's session")
+    equal(server.export("SELECT i4 FROM numbers", form="matrix").matrix().tolist(), [[1, 2]], "an export")
+    equal(query("SELECT count(*) FROM pgstrom.export_info", DB), "0", "nothing stays exported")
+    equal(server.write("odd one.c d", pa.table({"y": list(range(70000))}), append=False), 70000, "rows by INSERT")
+    equal(server.query('SELECT sum(y) AS s FROM "odd one"."c d"').read_all().to_pydict(), {"s": [69999 * 35000]}, "are there")
+    equal((server.write("texts", ROWS.select(["b", "i2", "i8", "f4", "d", "ts", "tz", "t", "s"]), append=False), session.query("SELECT count(tz) AS n, min(ts) AS t FROM texts").read_all().to_pydict()),
+          (3, {"n": [2], "t": [datetime.datetime(1969, 12, 31, 23, 59, 59, 999999)]}), "values of all kinds")
+    raises(lambda: server.write("texts", pa.table({"nope": [1]})), strom.StromError, 'no column "nope"', "a column that is not there")
+    raises(lambda: server.write("texts", pa.table({"i4": [[1]]})), strom.StromError, "cannot be written", "a type that is refused")
+    ok(server.plan("SELECT 1").execution_ms is not None, "a plan")
+raises(strom.here, strom.StromError, "no PL/Python function", "outside of PL/Python")
+with strom.connect(DSN) as session:
 
     # ---- Results that the server shares, and that it sends ----
     many = "SELECT i, i::text AS t, ARRAY[i, NULL] AS a, ROW(i, 'x'::text) AS r, NULLIF(i % 3, 0)::float8 AS f, i::numeric(9, 2) AS n FROM generate_series(1, 200000) i"
