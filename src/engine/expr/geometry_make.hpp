@@ -20,6 +20,16 @@ class GeometryWriter {
     at_ += 4;
     return true;
   }
+  /// Begins with the bytes of `geometry`, behind which there is room for `more`. False as above.
+  STROM_INLINE bool extend(const Context& context, StrView geometry, int64_t more, uint8_t flags, StrView* out) {
+    char* made = context.make_text(geometry.len + more);
+    if (made == nullptr) return false;
+    *out = {made, static_cast<decltype(out->len)>(geometry.len + more)};
+    for (int64_t i = 0; i < geometry.len; ++i) made[i] = geometry.ptr[i];
+    made[3] = static_cast<char>(made[3] | flags);
+    at_ = made + geometry.len;
+    return true;
+  }
   /// SRIDs have 21 bits.
   STROM_INLINE static void put_srid(char* at, int32_t srid) {
     at[0] = static_cast<char>(srid >> 16 & 0x1F);
@@ -36,12 +46,16 @@ class GeometryWriter {
     } both = {static_cast<float>(value)};
     word(both.bits);
   }
-  STROM_INLINE void point(geo::Point point) {
+  STROM_INLINE void number(double value) {
     union {
-      double values[2];
-      uint64_t bits[2];
-    } both = {{point.x, point.y}};
-    for (int i = 0; i < 16; ++i) *at_++ = static_cast<char>(both.bits[i / 8] >> (8 * (i % 8)));
+      double value;
+      uint64_t bits;
+    } both = {value};
+    for (int i = 0; i < 8; ++i) *at_++ = static_cast<char>(both.bits >> (8 * i));
+  }
+  STROM_INLINE void point(geo::Point point) {
+    number(point.x);
+    number(point.y);
   }
 
  private:
@@ -68,16 +82,9 @@ struct AddCoordinate {
     geo::SerializedGeometry opened;
     geo::Point ignored{0, 0};
     if (!open_geometry(point, &opened) || !geo::read_point(opened, &ignored) || opened.has_m()) return true;
-    char* made = context.make_text(point.len + 8);
-    if (made == nullptr) return true;
-    for (int64_t i = 0; i < point.len; ++i) made[i] = point.ptr[i];
-    made[3] = static_cast<char>(made[3] | kFlag);
-    union {
-      double value;
-      uint64_t bits;
-    } both = {value};
-    for (int i = 0; i < 8; ++i) made[point.len + i] = static_cast<char>(both.bits >> (8 * i));
-    out = {made, static_cast<decltype(out.len)>(point.len + 8)};
+    GeometryWriter writer;
+    if (!writer.extend(context, point, sizeof value, kFlag, &out)) return true;
+    writer.number(value);
     return false;
   }
 };

@@ -3,18 +3,22 @@
 
 #include "engine/expr/geometry.hpp"
 #include "geo/crossing.hpp"
-#include "geo/farthest.hpp"
 #include "geo/relate.hpp"
 
 namespace strom::engine::expr {
 
+/// False: the matrix of the two is not certain.
+STROM_INLINE bool relate_geometries(StrView a, StrView b, geo::IntersectionMatrix* out) {
+  geo::SerializedGeometry first, second;
+  return open_geometry(a, &first) && open_geometry(b, &second) && geo::relate(first, second, out);
+}
+
 /// st_relate: the matrix as text.
 struct RelateText {
   STROM_INLINE static bool eval(const Context& context, StrView& out, StrView a, StrView b) {
-    constexpr int64_t kCells = 9;
-    geo::SerializedGeometry first, second;
+    constexpr int64_t kCells = sizeof geo::IntersectionMatrix::cells;
     geo::IntersectionMatrix matrix;
-    if (!open_geometry(a, &first) || !open_geometry(b, &second) || !geo::relate(first, second, &matrix)) return true;
+    if (!relate_geometries(a, b, &matrix)) return true;
     char* made = context.make_text(kCells);
     if (made == nullptr) return true;
     for (int64_t i = 0; i < kCells; ++i) made[i] = matrix.cells[i];
@@ -26,12 +30,9 @@ struct RelateText {
 /// The same compared with a pattern, of nine characters.
 struct RelatePattern {
   STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView a, StrView b, StrView pattern) {
-    constexpr int64_t kCells = 9;
-    geo::SerializedGeometry first, second;
     geo::IntersectionMatrix matrix;
     out = 0;
-    if (pattern.len != kCells || !open_geometry(a, &first) || !open_geometry(b, &second)) return true;
-    if (!geo::relate(first, second, &matrix)) return true;
+    if (pattern.len != sizeof matrix.cells || !relate_geometries(a, b, &matrix)) return true;
     out = matrix.matches(pattern.ptr);
     return false;
   }
@@ -43,15 +44,6 @@ struct CrossingDirection {
     out = 0;
     if (!open_geometry(a, &first) || !open_geometry(b, &second)) return true;
     return !geo::crossing_direction(first, second, &out);
-  }
-};
-
-struct FullyWithin {
-  STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView a, StrView b, double distance) {
-    geo::SerializedGeometry first, second;
-    out = 0;
-    if (!open_geometry(a, &first) || !open_geometry(b, &second)) return true;
-    return answer_to(geo::is_fully_within(first, second, distance), out);
   }
 };
 

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "geo/crossing.hpp"
-#include "geo/farthest.hpp"
 #include "geometry_bytes.hpp"
 
 using namespace strom::geo;
@@ -81,20 +80,6 @@ TEST(Crossing, Directions) {
   int32_t out;
   EXPECT_FALSE(crossing_direction(opened(line), opened(serialized_point({1, 1})), &out));
   EXPECT_FALSE(crossing_direction(opened(line), opened(lines({{{1, 1}, {1, 1}}})), &out));
-}
-
-TEST(Farthest, Vertices) {
-  const std::string area = serialized({{rectangle(0, 0, 3, 4), rectangle(1, 1, 2, 2)}});
-  const auto within = [](const std::string& a, const std::string& b, double distance) {
-    return is_fully_within(opened(a), opened(b), distance);
-  };
-  EXPECT_EQ(within(area, serialized_point({0, 0}), 5.1), Verdict::kYes);
-  EXPECT_EQ(within(serialized_point({0, 0}), area, 4.9), Verdict::kNo);
-  EXPECT_EQ(within(area, serialized_point({0, 0}), 5), Verdict::kUncertain);
-  EXPECT_EQ(within(serialized_point({3, 4}), serialized_point({0, 0}), 5), Verdict::kYes);
-  EXPECT_EQ(within(area, area, 5.1), Verdict::kYes);
-  EXPECT_EQ(within(area, area, -1), Verdict::kUncertain);
-  EXPECT_EQ(within(area, serialized({{}}), 3), Verdict::kUncertain);
 }
 
 }  // namespace
