@@ -26,6 +26,7 @@ for folder in (HERE, HERE.parent / "common", HERE.parent / "ssb"):
 
 import figures  # noqa: E402
 import hardware  # noqa: E402
+import map_of_counts  # noqa: E402
 import municipalities  # noqa: E402
 import options  # noqa: E402
 from options import say  # noqa: E402
@@ -36,6 +37,7 @@ CONSTANT = "polygon ((124 26, 128 27, 130 30, 126 33, 124 26))"
 NEIGHBOURS = 10  # of each point, on average, in the join by distance
 TASKS = ("join", "prefecture", "constant", "near")
 ENGINES = ("pg_strom", "postgis", "shapely", "geopandas", "sedonadb")
+MANY = {("join", "sedonadb"): 8}  # of the size with most polygons
 WANTED = {("join", "sedonadb"): 10, ("join", "postgis"): 130, ("join", "shapely"): 20, ("prefecture", "sedonadb"): 5,
           ("prefecture", "postgis"): 700, ("constant", "postgis"): 40, ("near", "postgis"): 20, ("near", "sedonadb"): 3}
 
@@ -52,6 +54,7 @@ def parse_arguments(given: List[str]) -> argparse.Namespace:
     add("--runs", type=int, default=3, help="measured runs of each; slow rivals run once")
     add("--engines", default=",".join(ENGINES), help="only these, separated by commas")
     add("--threads", type=int, default=2, help="threads or workers of every engine")
+    add("--map", type=Path, help="an SVG of the engine's answer to the first task, by polygons of the first size")
     options.add_out(parser)
     options.add_server(parser)
     return parser.parse_args(given)
@@ -280,6 +283,9 @@ def run_size(arguments: argparse.Namespace, name: str, results: List[Dict[str, o
             right = right and equal
             results.append({"size": name, "task": task, "engine": engine, "equal": equal, "matches": sum(counts.values()),
                             **found})
+            if isinstance(contender, Strom) and arguments.map is not None:
+                map_of_counts.write(arguments.map, data.polygons, counts)
+                arguments.map = None
             if isinstance(contender, Strom):
                 results[-1]["plan"] = contender.plan(task)
             say(f"{name:>7} {task:<11} {engine:<10} {found['median_ms']:10.1f} ms{'' if equal else '  DIFFERENT'}")
@@ -297,7 +303,8 @@ def times_ours(results: List[Dict[str, object]], result: Dict[str, object]) -> O
 def figures_of(results: List[Dict[str, object]]) -> List[figures.Figure]:
     found = []
     for result in results:
-        ratio, wanted = times_ours(results, result), WANTED.get((result["task"], result["engine"]))
+        key = (result["task"], result["engine"])
+        ratio, wanted = times_ours(results, result), (MANY if result["size"] == "120000" else WANTED).get(key)
         if ratio is not None and wanted is not None:
             name = f"{result['size']} polygons, {result['task']}: {result['engine']}'s time / ours"
             found.append(figures.Figure(name, round(ratio, 2), wanted))

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#define STROM_PARQUET_ABI 3u
+#define STROM_PARQUET_ABI 4u
 #define STROM_PARQUET_ENTRY "strom_parquet_module"
 
 enum strom_parquet_code {
@@ -42,7 +42,8 @@ enum strom_parquet_bounds {
   STROM_PARQUET_NO_BOUNDS = 0,
   STROM_PARQUET_INTEGERS = 1, /* as they are stored in the column's Arrow type */
   STROM_PARQUET_REALS = 2,
-  STROM_PARQUET_TEXTS = 3 /* by bytes */
+  STROM_PARQUET_TEXTS = 3, /* by bytes */
+  STROM_PARQUET_BOX = 4    /* of a struct of floating point called xmin, ymin, xmax and ymax */
 };
 
 enum { STROM_PARQUET_TEXT_BOUND = 256 };
@@ -61,6 +62,7 @@ typedef struct {
   int32_t high_is_prefix; /* texts that begin with the highest belong as well */
   strom_parquet_int128 low_integer, high_integer;
   double low_real, high_real;
+  double box[4]; /* lowest xmin and ymin, highest xmax and ymax */
   int32_t low_size, high_size;
   char low_text[STROM_PARQUET_TEXT_BOUND], high_text[STROM_PARQUET_TEXT_BOUND];
 } strom_parquet_column;

@@ -15,6 +15,7 @@
 #include "base/blocked_signals.hpp"
 #include "base/mapped_file.hpp"
 #include "format/arrow/batch/decompress.hpp"
+#include "format/geoarrow/geoparquet.hpp"
 #include "format/parquet/module.hpp"
 
 namespace strom::format::parquet {
@@ -89,7 +90,7 @@ class ParquetReader final : public FileReader {
   const std::string& path() const override { return mapping_->path(); }
   const char* format() const override { return "parquet"; }
   const base::FileIdentity& identity() const override { return mapping_->identity(); }
-  const columnar::Schema& schema() const override { return schema_->file->schema(); }
+  const columnar::Schema& schema() const override { return fields_; }
   int batch_count() const override { return static_cast<int>(groups_.size()); }
 
   Result<BatchLocation> batch_location(int batch) const override {
@@ -140,7 +141,10 @@ class ParquetReader final : public FileReader {
   Result<std::optional<columnar::Bounds>> bounds(int batch, int field) const override {
     STROM_ASSIGN(const strom_parquet_column known, metadata(batch, field));
     columnar::Bounds::Kind kind;
-    if (!columnar::bounds_kind(schema().fields[static_cast<size_t>(field)].layout, &kind))
+    const Field& info = schema().fields[static_cast<size_t>(field)];
+    if (columnar::is_box(info))
+      kind = columnar::Bounds::Kind::kBox;
+    else if (!columnar::bounds_kind(info.layout, &kind))
       return std::optional<columnar::Bounds>();
     return within_memory<std::optional<columnar::Bounds>>([&] { return bounds_of(known, kind); });
   }
@@ -210,6 +214,8 @@ class ParquetReader final : public FileReader {
     if (const int32_t code = module_.read_schema(file_, &target, &schema_->size, &error); code != STROM_PARQUET_OK)
       return failure(code, error);
     STROM_TRY(open_decoded(schema_.get()));
+    fields_ = schema_->file->schema();
+    geoarrow::name_geometries(&fields_);
     groups_.resize(static_cast<size_t>(module_.row_group_count(file_)));
     for (size_t i = 0; i < groups_.size(); ++i)
       if (const int32_t code = module_.row_group(file_, static_cast<int32_t>(i), &groups_[i], &error);
@@ -270,6 +276,8 @@ class ParquetReader final : public FileReader {
       bounds.low_text.assign(known.low_text, static_cast<size_t>(known.low_size));
       bounds.high_text.assign(known.high_text, static_cast<size_t>(known.high_size));
       bounds.high_is_prefix = known.high_is_prefix != 0;
+    } else if (known.bounds == STROM_PARQUET_BOX && kind == Kind::kBox) {
+      std::copy(std::begin(known.box), std::end(known.box), bounds.box);
     } else {
       return {};
     }
@@ -305,6 +313,7 @@ class ParquetReader final : public FileReader {
   const Module& module_;
   strom_parquet_file* file_ = nullptr;
   std::shared_ptr<Decoded> schema_;
+  columnar::Schema fields_;  // of schema_, with what the metadata of the file say of them
   std::vector<strom_parquet_row_group> groups_;
 };
 

@@ -67,6 +67,7 @@ class TreeBuilder {
         fill_value(decoder, {TEXTOID, -1});
         decoder->input = guard([=] { return make_input(base); });
         break;
+      case Conversion::kGeometry: fill_geometry(decoder, base); break;
       case Conversion::kArray: fill_array(decoder, base); break;
       case Conversion::kComposite: fill_composite(decoder, base); break;
       case Conversion::kJson:
@@ -86,6 +87,11 @@ class TreeBuilder {
     decoder->value.view = decoder->view;
     decoder->value.place = place_;
     decoder->value.names_place = false;
+  }
+
+  static void fill_geometry(NestedDecoder* decoder, SqlType base) {
+    decoder->geometry = guard([] { return make_objects<format::geoarrow::GeometryField>(1); });
+    *decoder->geometry = geometry_of(*decoder->field, base).value_or(format::geoarrow::GeometryField());
   }
 
   static TextInput* make_input(SqlType base) {
@@ -244,6 +250,7 @@ void find_elements(const FoundRow& list, int64_t* begin, int64_t* count) {
 
 Datum decode_leaf(const FoundRow& leaf) {
   const NestedDecoder* decoder = leaf.decoder;
+  if (decoder->geometry != nullptr) return decode_geometry(leaf);
   const Datum value = decoder->value.read(decoder->value, leaf.row);
   if (decoder->input == nullptr) return value;
   TextInput* input = decoder->input;
@@ -344,6 +351,7 @@ Datum decode_json(const NestedDecoder* root, int64_t row) {
 Datum decode_found(const FoundRow& found) {
   switch (found.decoder->conversion) {
     case Conversion::kValue:
+    case Conversion::kGeometry:
     case Conversion::kText: return decode_leaf(found);
     case Conversion::kArray: return decode_array(found);
     case Conversion::kComposite: return decode_composite(found);

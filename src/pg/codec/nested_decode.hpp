@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "format/geoarrow/geometry_field.hpp"
 #include "pg/codec/decode.hpp"
 
 namespace strom::pg::codec {
@@ -49,15 +50,16 @@ struct JsonLeaf {
 struct NestedDecoder {
   const columnar::Field* field = nullptr;
   columnar::ColumnView view;
-  Conversion conversion = Conversion::kNone;  // of the rows found in this column itself
-  NestedDecoder* children = nullptr;          // one for each of the view's
-  Decoder value;                              // kValue; kText: of the text
-  TextInput* input = nullptr;                 // kText
-  ArrayShape* array = nullptr;                // kArray; of outer lists only
-  CompositeShape* composite = nullptr;        // kComposite
-  bool is_json_text = false;                  // kJson: the type is json, not jsonb
-  JsonLeaf* json = nullptr;                   // of a leaf inside of a kJson
-  Oid domain = InvalidOid;                    // the type, if it is a domain
+  Conversion conversion = Conversion::kNone;            // of the rows found in this column itself
+  NestedDecoder* children = nullptr;                    // one for each of the view's
+  Decoder value;                                        // kValue; kText: of the text
+  TextInput* input = nullptr;                           // kText
+  format::geoarrow::GeometryField* geometry = nullptr;  // kGeometry
+  ArrayShape* array = nullptr;                          // kArray; of outer lists only
+  CompositeShape* composite = nullptr;                  // kComposite
+  bool is_json_text = false;                            // kJson: the type is json, not jsonb
+  JsonLeaf* json = nullptr;                             // of a leaf inside of a kJson
+  Oid domain = InvalidOid;                              // the type, if it is a domain
   void** domain_cache = nullptr;
   const Place* place = nullptr;
 };
@@ -78,6 +80,9 @@ Datum decode_row(const NestedDecoder* root, int64_t row, bool* is_null);
 
 /// The value of a leaf that find_row() found. May ereport.
 Datum decode_leaf(const FoundRow& leaf);
+
+/// A row of a field of geometries. May ereport.
+Datum decode_geometry(const FoundRow& leaf);
 
 /// A row of a nested column as jsonb. May ereport.
 Datum decode_jsonb(const NestedDecoder* root, int64_t row);

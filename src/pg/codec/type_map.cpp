@@ -157,6 +157,41 @@ bool is_trusted_type(Oid type) {
   }
 }
 
+// The type of PostGIS's modifier: SRID, type of geometry, Z and M.
+struct GeometryModifier {
+  int32_t srid = 0;
+  uint32_t type = 0;  // 0: any
+  bool has_z = false, has_m = false;
+
+  explicit GeometryModifier(int32_t typmod) {
+    if (typmod < 0) return;
+    const auto bits = static_cast<uint32_t>(typmod);
+    srid = static_cast<int32_t>(bits >> 8 & 0x1FFFFF);
+    type = bits >> 2 & 0x3F;
+    has_z = (bits & 2) != 0;
+    has_m = (bits & 1) != 0;
+  }
+  explicit GeometryModifier(const format::geoarrow::GeometryField& field) : srid(field.srid) {
+    if (field.expected.any) return;
+    type = static_cast<uint32_t>(field.expected.type);
+    has_z = field.expected.has_z;
+    has_m = field.expected.has_m;
+  }
+  int32_t typmod() const {
+    const uint32_t bits = static_cast<uint32_t>(srid) << 8 | type << 2 | (has_z ? 2u : 0u) | (has_m ? 1u : 0u);
+    return bits == 0 ? -1 : static_cast<int32_t>(bits);
+  }
+};
+
+SqlType geometry_type(const format::geoarrow::GeometryField& field, NamedTypes which) {
+  const Oid found = boundary::guard([which] {
+    const Oid type = type_of_extension("postgis", "geometry");
+    const bool taken = OidIsValid(type) && (which == NamedTypes::kAny || is_trusted_type(type));
+    return taken ? type : InvalidOid;
+  });
+  return OidIsValid(found) ? SqlType{found, GeometryModifier(field).typmod()} : SqlType{};
+}
+
 // What the field's metadata say; oid is InvalidOid when that is nothing that counts.
 SqlType named_type(const Field& field, NamedTypes which) {
   SqlType type;
@@ -172,6 +207,7 @@ SqlType named_type(const Field& field, NamedTypes which) {
   } else if (const std::string* extension = find_metadata(field, "ARROW:extension:name")) {
     if (*extension == "arrow.uuid") type.oid = UUIDOID;
     if (*extension == "arrow.json") type.oid = JSONBOID;
+    if (const auto form = format::geoarrow::geometry_field(field)) type = geometry_type(*form, which);
   }
   return type;
 }
@@ -300,7 +336,22 @@ bool reads_value(const Field& field, SqlType base) {
 
 }  // namespace
 
+std::optional<format::geoarrow::GeometryField> geometry_of(const Field& field, SqlType declared) {
+  auto form = format::geoarrow::geometry_field(field);
+  if (!form.has_value() || !is_own_type(declared.oid, registry::TypeId::kGeometry)) return std::nullopt;
+  const GeometryModifier wanted(declared.typmod);
+  if (wanted.srid != 0 && form->srid != 0 && wanted.srid != form->srid) return std::nullopt;
+  if (wanted.srid != 0) form->srid = wanted.srid;
+  if (wanted.type == 0) return wanted.has_z || wanted.has_m ? std::nullopt : form;
+  const geo::Expected expected{static_cast<geo::GeometryType>(wanted.type), false, wanted.has_z, wanted.has_m};
+  if (!geo::is_simple_type(expected.type) || (!form->expected.any && !(form->expected == expected)))
+    return std::nullopt;
+  form->expected = expected;
+  return form;
+}
+
 Conversion conversion_of(const Field& field, SqlType base) {
+  if (geometry_of(field, base)) return Conversion::kGeometry;
   const Field& values = value_field(field);
   if (values.layout == Layout::kNull) return Conversion::kNull;
   if (columnar::is_nested(values.layout)) {
@@ -400,6 +451,7 @@ Fit fit(const Field& field, SqlType declared) {
     case Conversion::kNone: return Fit::kNone;
     case Conversion::kValue:
       return base.oid == declared.oid && is_loadable(field, base) ? Fit::kExact : Fit::kConverted;
+    case Conversion::kGeometry: return base.oid == declared.oid ? Fit::kExact : Fit::kConverted;
     case Conversion::kArray: {
       int dimensions;
       const Field* leaf = array_leaf(field, &dimensions);

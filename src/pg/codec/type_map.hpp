@@ -2,11 +2,13 @@
 // and by the planner to decide what the engine may read.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "columnar/schema.hpp"
 #include "columnar/sql_type.hpp"
+#include "format/geoarrow/geometry_field.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "registry/types.hpp"
 
@@ -62,9 +64,14 @@ enum class Conversion : uint8_t {
   kComposite,  // of structs
   kJson,       // json or jsonb of nested types
   kNull,       // all rows are NULL
+  kGeometry,   // see geometry_of()
 };
 /// Of the field itself, not of its children. May throw.
 Conversion conversion_of(const columnar::Field& field, SqlType base);
+
+/// How a field is read as PostGIS's geometry: by its extension type, and by what the declared type asks for. nullopt:
+/// the field holds no geometries, or others than those, or the type is another. May throw.
+std::optional<format::geoarrow::GeometryField> geometry_of(const columnar::Field& field, SqlType declared);
 
 using columnar::value_field;
 

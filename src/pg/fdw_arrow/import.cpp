@@ -150,7 +150,7 @@ class Columns {
   // Where the file names a type that is not taken.
   void tell_of_type(const ImportedColumn& column) const {
     const codec::SqlType named = codec::sql_type_of(*column.first, codec::NamedTypes::kAny);
-    if (named.oid == column.type.oid) return;
+    if (named.oid == column.type.oid) return tell_of_geometry(column);
     const std::string name = server_text(column.field), path = files_[column.file]->path();
     const std::string wanted = codec::type_name(named), taken = codec::type_name(column.type);
     guard([&] {
@@ -158,6 +158,17 @@ class Columns {
                        errdetail("File \"%s\" names a type that belongs neither to PostgreSQL nor to an extension.",
                                  path.c_str()),
                        errhint("If you trust the owner of the type, import with the option named_types 'any'.")));
+    });
+  }
+
+  // Where PostGIS is missing.
+  void tell_of_geometry(const ImportedColumn& column) const {
+    if (!format::geoarrow::geometry_field(*column.first)) return;
+    if (guard([] { return OidIsValid(get_extension_oid("postgis", true)); })) return;
+    const std::string name = server_text(column.field), taken = codec::type_name(column.type);
+    guard([&] {
+      ereport(NOTICE, (errmsg("field \"%s\" holds geometries and is imported as %s", name.c_str(), taken.c_str()),
+                       errdetail("The extension postgis is not there.")));
     });
   }
 

@@ -194,6 +194,7 @@ std::optional<Bounds> ConstantColumn::bounds(int index) const {
   if (bounds.kind != Bounds::Kind::kText && value.bytes.empty()) return std::nullopt;
   switch (bounds.kind) {
     case Bounds::Kind::kText: bounds.low_text = bounds.high_text = value.bytes; break;
+    case Bounds::Kind::kBox: break;
     case Bounds::Kind::kReal: {
       const bool is_single = type_.oid == FLOAT4OID;
       bounds.low_real = is_single ? DatumGetFloat4(value.datum) : DatumGetFloat8(value.datum);

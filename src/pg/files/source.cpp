@@ -8,6 +8,7 @@
 
 #include "base/file_times.hpp"
 #include "columnar/origin.hpp"
+#include "format/geoarrow/geometry_values.hpp"
 #include "format/arrow/read/metadata_cache.hpp"
 #include "format/arrow/read/reader_cache.hpp"
 #include "format/temporary_name.hpp"
@@ -36,6 +37,13 @@ constexpr size_t kMostMapped = 256, kMostHeld = 16384;
 
 void append_identity(const base::FileIdentity& file, std::string* name) {
   columnar::append_name(name, file.device, file.inode, file.size, file.mtime_ns, file.ctime_ns);
+}
+
+// Geometries have other bytes than the field, which another table may read as they are.
+void append_form(const SourceColumn& column, int32_t file, std::string* name) {
+  if (column.geometries.empty()) return;
+  name->push_back('g');
+  columnar::append_name(name, column.geometries[static_cast<size_t>(file)].srid);
 }
 
 // FNV-1a over 64-bit words.
@@ -112,7 +120,7 @@ Status Source::open_files(std::vector<FileEntry> entries, const TableOptions& op
 
 void Source::bind_columns(const std::vector<catalog::ForeignColumn>& columns, const TableOptions& options) {
   for (const catalog::ForeignColumn& column : columns) {
-    SourceColumn bound{column.attnum, column.name, column.type, {}, {}, nullptr, true};
+    SourceColumn bound{column.attnum, column.name, column.type, {}, {}, nullptr, true, {}, {}};
     bound.fields.assign(files_.size(), -1);
     bound.constants.resize(files_.size());
     columns_.push_back(std::move(bound));
@@ -211,11 +219,18 @@ Status Source::bind_field(const std::string& wanted, int index, int file, Source
                                                 reader.path() + "\" has " + columnar::type_text(field))
         .with_hint("Declare the column as " + codec::type_name(codec::sql_type_of(field)) + ".");
   if (fit != codec::Fit::kExact) bound->engine_readable = false;
+  bound->fields[file] = index;
+  if (const auto geometry = codec::geometry_of(field, bound->type)) {
+    bound->geometries.resize(files_.size());
+    bound->geometries[file] = *geometry;
+    bound->boxes.resize(files_.size(), -1);
+    bound->boxes[file] = format::geoarrow::box_field(reader.schema(), index);
+    return Status::ok();
+  }
   const auto first = std::find_if(bound->fields.begin(), bound->fields.end(), [](int f) { return f >= 0; });
   if (first != bound->fields.end() &&
       !same_layout(field, files_[static_cast<size_t>(first - bound->fields.begin())]->schema().fields[*first]))
     bound->engine_readable = false;
-  bound->fields[file] = index;
   return Status::ok();
 }
 
@@ -250,6 +265,7 @@ class Source::Origin final : public columnar::BatchOrigin {
     std::string name = "f";
     append_identity(reader().identity(), &name);
     columnar::append_name(&name, place_.batch, field);
+    append_form(source_->columns_[column], place_.file, &name);
     return name;
   }
   int32_t number(size_t column) const override { return source_->columns_[column].fields[place_.file]; }
@@ -307,6 +323,36 @@ Result<columnar::BatchView> Source::batch(int64_t chunk, const ColumnStore* stor
   return view;
 }
 
+bool Source::makes_values() const {
+  return std::any_of(columns_.begin(), columns_.end(),
+                     [](const SourceColumn& column) { return !column.geometries.empty(); });
+}
+
+Result<columnar::BatchView> Source::engine_batch(int64_t chunk, const ColumnStore* store, LoadedColumns* loaded) const {
+  STROM_ASSIGN(columnar::BatchView view, batch(chunk, store, loaded));
+  const Chunk& place = chunks_[chunk];
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const SourceColumn& column = columns_[i];
+    if (column.geometries.empty()) continue;
+    columnar::ColumnView& values = view.columns[i];
+    if (column.fields[place.file] < 0) {  // NULL: `zeros_` are offsets, too
+      values.layout = columnar::Layout::kLargeBinary;
+      continue;
+    }
+    std::shared_ptr<const void> memory;
+    auto made = format::geoarrow::stored_column(column.geometries[place.file], values, &memory);
+    if (!made.is_ok() && made.status().code() == ErrorCode::kCorruptFile)
+      return Status(made.status())
+          .with_hint("It is in column \"" + column.name + "\" of record batch " + std::to_string(place.batch) +
+                     " of file \"" + files_[place.file]->path() + "\". A column declared as bytea has its bytes.");
+    STROM_TRY(made.status());
+    values = made.value();
+    using Memory = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
+    view.memory = std::make_shared<const Memory>(std::move(view.memory), std::move(memory));
+  }
+  return view;
+}
+
 // For each file: its identity, the fields, and the record batches as ranges behind their count.
 columnar::RowsOrigin Source::origin(std::span<const int64_t> chunks, const std::vector<uint32_t>& columns) const {
   columnar::RowsOrigin origin{"F", columnar::file_label(files_.empty() ? "" : files_.front()->path())};
@@ -318,6 +364,7 @@ columnar::RowsOrigin Source::origin(std::span<const int64_t> chunks, const std::
       const int field = columns_[column].fields[file];
       if (field < 0) return {};
       columnar::append_name(&origin.name, field);
+      append_form(columns_[column], file, &origin.name);
     }
     std::vector<std::pair<int32_t, int32_t>> ranges;
     for (; next < chunks.size() && chunks_[chunks[next]].file == file; ++next) {
@@ -348,11 +395,17 @@ Result<int64_t> Source::column_bytes(int file, int column) const {
   return total;
 }
 
+int Source::bounds_field(const SourceColumn& column, int file) {
+  return column.boxes.empty() ? column.fields[file] : column.boxes[file];
+}
+
 Result<std::optional<columnar::Bounds>> Source::bounds(int64_t chunk, int column) const {
   const Chunk& place = chunks_[chunk];
   const SourceColumn& bound = columns_[column];
   if (bound.fields[place.file] < 0) return bound.values->bounds(constant(place, bound));
-  return files_[place.file]->bounds(place.batch, bound.fields[place.file]);
+  const int field = bounds_field(bound, place.file);
+  if (field < 0) return std::optional<columnar::Bounds>();
+  return files_[place.file]->bounds(place.batch, field);
 }
 
 Result<int64_t> Source::null_count(int64_t chunk, int column) const {
@@ -365,7 +418,9 @@ Result<int64_t> Source::null_count(int64_t chunk, int column) const {
 Result<bool> Source::has_bounds(int column) const {
   for (size_t file = 0; file < files_.size(); ++file) {
     if (columns_[column].fields[file] < 0) return true;
-    STROM_ASSIGN(const bool has, files_[file]->has_bounds(columns_[column].fields[file]));
+    const int field = bounds_field(columns_[column], static_cast<int>(file));
+    if (field < 0) continue;
+    STROM_ASSIGN(const bool has, files_[file]->has_bounds(field));
     if (has) return true;
   }
   return false;

@@ -45,6 +45,9 @@ struct SourceColumn {
   /// All files hold the column in the same layout (unit, scale and width included), and the engine may load it as
   /// values of the declared type. Vacuously true for a table without files.
   bool engine_readable = true;
+  /// For each file how the field holds geometries. Empty: the column is of another type.
+  std::vector<format::geoarrow::GeometryField> geometries;
+  std::vector<int> boxes;  // of geometries, for each file: the field whose bounds tell of them, or -1
 };
 
 /// Columns of compressed record batches that somebody keeps. Thread-safe, calls no PostgreSQL.
@@ -85,6 +88,8 @@ class Source : public pruning::ChunkStatistics {
   bool is_compressed() const { return is_compressed_; }
   /// What views point to lives as long as this object, where it is not compressed.
   bool holds_files() const { return holds_files_; }
+  /// Values of some column are made for engine_batch(), and live as long as its result.
+  bool makes_values() const;
 
   /// The reader of column `column` of a chunk, whose batch() is given; `place` outlives its use, as does
   /// the current memory context. May throw.
@@ -95,6 +100,8 @@ class Source : public pruning::ChunkStatistics {
   /// PostgreSQL. Errors: kCorruptFile, kOutOfMemory.
   Result<columnar::BatchView> batch(int64_t chunk, const ColumnStore* store = nullptr,
                                     LoadedColumns* loaded = nullptr) const;
+  /// The same as the engine loads them: geometries in PostGIS's form, in memory of the result. Errors as above.
+  Result<columnar::BatchView> engine_batch(int64_t chunk, const ColumnStore* store, LoadedColumns* loaded) const;
   /// The column of a compressed chunk, likewise, where it is one of the file.
   std::optional<Result<format::arrow::LoadedColumn>> load_column(int64_t chunk, size_t column,
                                                                  const ColumnStore* store) const;
@@ -138,6 +145,8 @@ class Source : public pruning::ChunkStatistics {
   void settle_values(const ColumnSource& from, SourceColumn* column) const;
   Status make_zeros();
   int constant(const Chunk& chunk, const SourceColumn& column) const;
+  /// The field whose bounds hold for a column that is one of the file; -1: none.
+  static int bounds_field(const SourceColumn& column, int file);
   class Origin;
 
   Oid relid_ = InvalidOid;

@@ -16,7 +16,9 @@
 #include "pg/eval/early_value.hpp"
 #include "pg/codec/decode.hpp"
 #include "pg/compat/collation.hpp"
+#include "pg/pruning/box_clause.hpp"
 #include "pg/pruning/stored_bounds.hpp"
+#include "pg/pruning/text_bounds.hpp"
 
 namespace strom::pg::pruning {
 
@@ -27,7 +29,6 @@ using columnar::Layout;
 namespace {
 
 constexpr unsigned kOrdinary = 1, kNotANumber = 2, kPossible = kOrdinary | kNotANumber, kImpossible = 0;
-constexpr int kNotEqual = 6, kBeginsWith = 7;  // beside the strategies of B-trees
 
 struct Text {
   const char* data;
@@ -68,26 +69,6 @@ bool holds(int strategy, int low, int high) {
   }
 }
 
-/// Text between bounds, by bytes.
-struct TextBounds {
-  std::string_view low, high;
-  bool high_is_prefix;
-
-  bool all_below(std::string_view value) const { return high < value && !(high_is_prefix && value.starts_with(high)); }
-  bool may_hold(int strategy, std::string_view value) const {
-    switch (strategy) {
-      case BTLessStrategyNumber: return low < value;
-      case BTLessEqualStrategyNumber: return low <= value;
-      case BTEqualStrategyNumber: return low <= value && !all_below(value);
-      case BTGreaterEqualStrategyNumber: return !all_below(value);
-      case BTGreaterStrategyNumber: return !all_below(value) && (high_is_prefix || high != value);
-      case kNotEqual: return high_is_prefix || low != high || low != value;
-      case kBeginsWith: return (low <= value || low.starts_with(value)) && !all_below(value);
-      default: return true;
-    }
-  }
-};
-
 /// A LIKE pattern up to its first wildcard, without escapes, in `to` of at least the pattern's size.
 size_t fixed_prefix(std::string_view pattern, char* to) {
   size_t size = 0;
@@ -103,7 +84,7 @@ size_t fixed_prefix(std::string_view pattern, char* to) {
 /// One condition about one column, or several conditions. Values are plain, so that PostgreSQL's functions may raise
 /// errors while they are compared.
 struct ChunkFilter::Condition {
-  enum class Kind { kCompare, kAnyElement, kAllElements, kIsNull, kIsNotNull, kAnd, kOr };
+  enum class Kind { kCompare, kAnyElement, kAllElements, kIsNull, kIsNotNull, kMeetsBox, kAnd, kOr };
   Kind kind = Kind::kCompare;
   int column = -1;
   int strategy = 0;
@@ -113,6 +94,8 @@ struct ChunkFilter::Condition {
   FmgrInfo elements{};    // of an array, among each other
   Oid collation = InvalidOid;
   Oid element_type = InvalidOid;
+  double distance = 0;           // kMeetsBox: by which boxes may be apart
+  geo::Box box{};                // kMeetsBox: the value's, as of evaluate()
   ExprState* operand = nullptr;  // nullptr: `constant`
   const Const* constant = nullptr;
   // As of evaluate(): one value, or the elements of an array, those of kAnyElement with strategy = sorted.
@@ -156,10 +139,15 @@ class ChunkFilter::Compiler {
       case T_OpExpr: {
         const auto* op = reinterpret_cast<const OpExpr*>(clause);
         if (list_length(op->args) != 2) return false;
+        if (meets_box(op->opfuncid, op->args, to)) return true;
         auto *left = static_cast<Node*>(linitial(op->args)), *right = static_cast<Node*>(lsecond(op->args));
         if (column_of(left) >= 0) return comparison(op->opno, left, right, op->inputcollid, to);
         const Oid commuted = guard([op] { return get_commutator(op->opno); });
         return OidIsValid(commuted) && comparison(commuted, right, left, op->inputcollid, to);
+      }
+      case T_FuncExpr: {
+        const auto* call = reinterpret_cast<const FuncExpr*>(clause);
+        return meets_box(call->funcid, call->args, to);
       }
       case T_ScalarArrayOpExpr: return array_comparison(*reinterpret_cast<const ScalarArrayOpExpr*>(clause), to);
       case T_NullTest: return null_test(*reinterpret_cast<const NullTest*>(clause), to);
@@ -191,6 +179,15 @@ class ChunkFilter::Compiler {
     to->collation = collation;
     const bool known = guard([=] { return set_operator(op, exprType(left), exprType(without_relabel(left)), to); });
     return known && operand(right, to);
+  }
+
+  bool meets_box(Oid function, List* args, Condition* to) const {
+    double* distance = &to->distance;
+    if (list_length(args) < 2 || !guard([=] { return is_box_clause(function, args, distance); })) return false;
+    auto *left = static_cast<Node*>(linitial(args)), *right = static_cast<Node*>(lsecond(args));
+    to->column = std::max(column_of(left), column_of(right));
+    to->kind = Condition::Kind::kMeetsBox;
+    return to->column >= 0 && operand(column_of(left) >= 0 ? right : left, to);
   }
 
   bool array_comparison(const ScalarArrayOpExpr& op, Condition* to) const {
@@ -338,6 +335,12 @@ namespace {
 // `Condition` is private to the filter.
 template <class Condition>
 void set_value(Condition* c, Datum value, int index) {
+  if (c->kind == Condition::Kind::kMeetsBox) {
+    const WantedBox found = wanted_box(value, c->distance, &c->box);
+    c->is_unknown = found == WantedBox::kUnknown;
+    c->is_null = found == WantedBox::kNone;
+    return;
+  }
   if (!c->is_text) {
     c->values[index] = value;
     return;
@@ -433,6 +436,7 @@ void evaluate_condition(Condition* c, ExprContext* context, MemoryContext memory
 
 template <class Condition, class ColumnState>
 unsigned test_value(Condition* c, const ColumnState& column, int index) {
+  if (c->kind == Condition::Kind::kMeetsBox) return may_meet(c->box, column.bounds) ? kPossible : kImpossible;
   if (c->is_text) {
     const TextBounds bounds{column.bounds.low_text, column.bounds.high_text, column.bounds.high_is_prefix};
     return bounds.may_hold(c->strategy, c->texts[index].view()) ? kPossible : kImpossible;
@@ -540,7 +544,8 @@ void ChunkFilter::load_columns(const ChunkStatistics& source, int64_t chunk) {
     // NULLs is one for IS NULL.
     state.has_null = nulls != 0 || state.field->dictionary || state.field->layout >= columnar::Layout::kNull;
     auto bounds = boundary::value_or_throw(source.bounds(chunk, index));
-    state.has_bounds = bounds.has_value() && codec::has_statistics(*state.field, state.type);
+    state.has_bounds =
+        bounds.has_value() && (bounds->kind == Bounds::Kind::kBox || codec::has_statistics(*state.field, state.type));
     if (bounds.has_value()) state.bounds = std::move(*bounds);
   }
 }
@@ -553,7 +558,7 @@ bool is_file_layout(Layout layout) { return columnar::is_time(layout) || layout 
 template <class ColumnState>
 void make_datums(ColumnState* state) {
   const Bounds& bounds = state->bounds;
-  if (!state->has_bounds || bounds.kind == Bounds::Kind::kText) return;
+  if (!state->has_bounds || bounds.kind == Bounds::Kind::kText || bounds.kind == Bounds::Kind::kBox) return;
   if (bounds.kind == Bounds::Kind::kInteger &&
       (!is_in_range(*state->field, bounds.low) || !is_in_range(*state->field, bounds.high))) {
     state->has_bounds = false;

@@ -80,7 +80,7 @@ void put_fields(std::string& to, const std::vector<Field>& fields) {
 void put_bounds(std::string& to, const std::optional<Bounds>& bounds) {
   put(to, bounds.has_value());
   if (!bounds.has_value()) return;
-  const auto& [kind, low, high, low_real, high_real, low_text, high_text, high_is_prefix] = *bounds;
+  const auto& [kind, low, high, low_real, high_real, low_text, high_text, high_is_prefix, box] = *bounds;
   put(to, static_cast<uint64_t>(kind));
   switch (kind) {
     case Bounds::Kind::kInteger:
@@ -95,6 +95,9 @@ void put_bounds(std::string& to, const std::optional<Bounds>& bounds) {
       put_text(to, low_text);
       put_text(to, high_text);
       put(to, high_is_prefix);
+      break;
+    case Bounds::Kind::kBox:
+      for (const double corner : box) put_raw(to, corner);
       break;
   }
 }
@@ -222,7 +225,7 @@ std::vector<Field> read_fields(Bytes& from, int depth) {
 std::optional<Bounds> read_bounds(Bytes& from) {
   if (!from.flag()) return std::nullopt;
   Bounds bounds;
-  bounds.kind = static_cast<Bounds::Kind>(from.below(static_cast<uint64_t>(Bounds::Kind::kText) + 1));
+  bounds.kind = static_cast<Bounds::Kind>(from.below(static_cast<uint64_t>(Bounds::Kind::kBox) + 1));
   switch (bounds.kind) {
     case Bounds::Kind::kInteger:
       bounds.low = from.raw<__int128>();
@@ -236,6 +239,9 @@ std::optional<Bounds> read_bounds(Bytes& from) {
       bounds.low_text = from.text();
       bounds.high_text = from.text();
       bounds.high_is_prefix = from.flag();
+      break;
+    case Bounds::Kind::kBox:
+      for (double& corner : bounds.box) corner = from.raw<double>();
       break;
   }
   return bounds;

@@ -125,6 +125,7 @@ class Reader final : public FileReader {
     STROM_TRY(check_readable(field));
     return within_memory(file_.path, [&]() -> Result<bool> {
       const Field& info = schema_.schema.fields[static_cast<size_t>(field)];
+      if (columnar::is_box(info)) return !box_bounds(info, batch_count()).empty();
       if (has_field_bounds(info)) return true;
       STROM_ASSIGN(const auto first, load_bounds(field, 1));
       return !first.empty() && first.front().has_value();
@@ -150,6 +151,7 @@ class Reader final : public FileReader {
   /// Bounds of the first `batches` record batches; empty when there are none.
   Result<AllBounds> load_bounds(int field, int batches) const {
     const Field& info = schema_.schema.fields[static_cast<size_t>(field)];
+    if (columnar::is_box(info)) return box_bounds(info, batch_count());
     if (has_field_bounds(info)) return field_bounds(info, batch_count());
     const std::string key = std::string(kBatchBoundsPrefix) + info.name;
     const auto& fields = schema_.schema.fields;

@@ -173,6 +173,22 @@ std::vector<std::optional<Bounds>> field_bounds(const Field& field, int batches)
   return all;
 }
 
+std::vector<std::optional<Bounds>> box_bounds(const Field& field, int batches) {
+  size_t corners[4];
+  if (!columnar::is_box(field, corners)) return {};
+  std::vector<std::optional<Bounds>> all(static_cast<size_t>(batches));
+  for (auto& bounds : all) bounds.emplace().kind = Bounds::Kind::kBox;
+  for (size_t corner = 0; corner < 4; ++corner) {
+    const auto known = field_bounds(field.children[corners[corner]], batches);
+    if (known.empty()) return {};
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (!known[i].has_value()) all[i].reset();
+      if (all[i].has_value()) all[i]->box[corner] = corner < 2 ? known[i]->low_real : known[i]->high_real;
+    }
+  }
+  return all;
+}
+
 std::optional<Bounds> batch_bounds(const Field& field, std::string_view value) {
   Bounds bounds;
   const std::vector<std::string_view> pair = split_list(value);

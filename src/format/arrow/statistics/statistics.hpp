@@ -21,6 +21,9 @@ bool has_field_bounds(const columnar::Field& field);
 /// Bounds of all record batches from the field's own metadata; empty unless there are as many as `batches`.
 std::vector<std::optional<columnar::Bounds>> field_bounds(const columnar::Field& field, int batches);
 
+/// The same of a struct of boxes (columnar::is_box), from the metadata of its parts.
+std::vector<std::optional<columnar::Bounds>> box_bounds(const columnar::Field& field, int batches);
+
 /// Bounds from the value of a batch's key.
 std::optional<columnar::Bounds> batch_bounds(const columnar::Field& field, std::string_view value);
 

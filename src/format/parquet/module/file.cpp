@@ -235,6 +235,24 @@ bool File::is_dictionary_encoded(int32_t row_group, int32_t field) const {
   return any;
 }
 
+/// Bounds of a struct of boxes, from the statistics of its corners.
+void File::read_box(const ::parquet::RowGroupMetaData& group, int32_t field, strom_parquet_column* result) const {
+  constexpr const char* kCorners[] = {"xmin", "ymin", "xmax", "ymax"};
+  const ::arrow::DataType& type = *schema_->field(field)->type();
+  if (type.id() != ::arrow::Type::STRUCT) return;
+  const auto& parts = manifest_[static_cast<size_t>(field)].children;
+  for (int i = 0; i < 4; ++i) {
+    const int part = static_cast<const ::arrow::StructType&>(type).GetFieldIndex(kCorners[i]);
+    if (part < 0 || static_cast<size_t>(part) >= parts.size() || !parts[static_cast<size_t>(part)].is_leaf()) return;
+    const int leaf = parts[static_cast<size_t>(part)].column_index;
+    strom_parquet_column found{};
+    read_statistics(*group.ColumnChunk(leaf), *metadata_->schema()->Column(leaf), *type.field(part)->type(), &found);
+    if (found.bounds != STROM_PARQUET_REALS) return;
+    result->box[i] = i < 2 ? found.low_real : found.high_real;
+  }
+  result->bounds = STROM_PARQUET_BOX;
+}
+
 strom_parquet_column File::column(int32_t row_group, int32_t field) const {
   check_field(field);
   strom_parquet_column result{};
@@ -248,7 +266,10 @@ strom_parquet_column File::column(int32_t row_group, int32_t field) const {
     result.compressed_bytes += std::max<int64_t>(chunk->total_compressed_size(), 0);
     uncompressed += std::max<int64_t>(chunk->total_uncompressed_size(), 0);
   }
-  if (!is_flat_[static_cast<size_t>(field)]) return result;
+  if (!is_flat_[static_cast<size_t>(field)]) {
+    read_box(*group, field, &result);
+    return result;
+  }
   const auto chunk = group->ColumnChunk(leaves[0]);
   const ::arrow::DataType& type = *schema_->field(field)->type();
   read_statistics(*chunk, *metadata_->schema()->Column(leaves[0]), type, &result);

@@ -52,6 +52,8 @@ class File {
   std::shared_ptr<::parquet::FileMetaData> metadata_;
   std::shared_ptr<::arrow::Schema> schema_;
   std::vector<::parquet::arrow::SchemaField> manifest_;
+  void read_box(const ::parquet::RowGroupMetaData& group, int32_t field, strom_parquet_column* result) const;
+
   std::vector<std::vector<int>> leaves_;  // for each field its columns of the file
   std::vector<bool> is_flat_;             // for each field: it is a column itself
   mutable std::mutex mutex_;

@@ -52,7 +52,7 @@ Result<columnar::BatchView> ArrowRows::chunk(int64_t index) const {
       loaded_.erase(found);
     }
   }
-  return source_->batch(place_of(index), decompressed_.get(), columns.empty() ? nullptr : &columns);
+  return source_->engine_batch(place_of(index), decompressed_.get(), columns.empty() ? nullptr : &columns);
 }
 
 void ArrowRows::close() {

@@ -24,7 +24,9 @@ class ArrowRows : public source::DecodedRows {
   int64_t loadable_columns(int64_t index) const override;
   void load_column(int64_t index, int64_t column) const override;
   int64_t chunk_rows(int64_t index) const override { return batch_of(index).rows; }
-  bool stable_text() const override { return !source_->is_compressed() && source_->holds_files(); }
+  bool stable_text() const override {
+    return !source_->is_compressed() && source_->holds_files() && !source_->makes_values();
+  }
   std::string describe(int64_t index) const override;
   uint64_t cache_key(int64_t index) const override;
   bool has_bounds(uint32_t column) const override;
