@@ -9,13 +9,13 @@ import numpy as np
 import shapely
 
 WIDTH, MARGIN, LEGEND = 720, 10, 40  # pixels
-FINEST = 0.7  # pixels between points of a border
+FINEST = 1.5  # pixels between points of a border
 SHADES = ("#edf8e9", "#c7e9c0", "#a1d99b", "#74c476", "#41ab5d", "#238b45", "#005a32")
 
 
 def _path(geometry: shapely.Geometry) -> str:
     rings = [ring for part in shapely.get_parts(geometry) for ring in shapely.get_rings(part)]
-    return "".join("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in shapely.get_coordinates(ring)[:-1]) + "Z" for ring in rings)
+    return "".join("M" + "L".join(f"{x:.0f} {y:.0f}" for x, y in shapely.get_coordinates(ring)[:-1]) + "Z" for ring in rings)
 
 
 def write(path: Path, polygons: List[shapely.Geometry], counts: Dict[int, int]) -> None:
