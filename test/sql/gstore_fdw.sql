@@ -346,6 +346,29 @@ INSERT INTO r VALUES (1);
 RESET ROLE;
 DROP OWNED BY strom_store_user;
 DROP ROLE strom_store_user;
+-- Rows that come in batches
+SELECT make('batch', 'a int, b text', 'max_num_rows ''1000'', primary_key ''a''');
+INSERT INTO batch SELECT i, 'x' FROM generate_series(1, 300) i;
+INSERT INTO batch SELECT i % 250 + 301, 'y' FROM generate_series(0, 299) i;
+INSERT INTO batch SELECT nullif(i, 400), 'z' FROM generate_series(301, 420) i;
+INSERT INTO batch SELECT i FROM generate_series(301, 1400) i;
+SELECT count(*), min(a), max(a), count(b) FROM batch;
+INSERT INTO batch SELECT i % 150 + 200, 'c' FROM generate_series(0, 299) i ON CONFLICT DO NOTHING;
+WITH made AS (INSERT INTO batch SELECT i, 'r' FROM generate_series(500, 600) i RETURNING a) SELECT count(*), sum(a) FROM made;
+CREATE VIEW below AS SELECT * FROM batch WHERE a < 700 WITH CHECK OPTION;
+INSERT INTO below SELECT i, 'v' FROM generate_series(650, 750) i;
+CREATE FUNCTION count_batch() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  NEW.b := (SELECT count(*) FROM batch);
+  RETURN NEW;
+END $$;
+CREATE TRIGGER counts BEFORE INSERT ON batch FOR EACH ROW EXECUTE FUNCTION count_batch();
+INSERT INTO batch SELECT i FROM generate_series(801, 900) i;
+DROP TRIGGER counts ON batch;
+SELECT b, count(*), min(a), max(a) FROM batch WHERE length(b) = 1 GROUP BY b ORDER BY b;
+SELECT count(*), count(DISTINCT b), min(b), max(b) FROM batch WHERE a > 800;
+INSERT INTO batch SELECT max(a) + 1, 'one' FROM batch;
+SELECT count(*) FROM batch;
 SET client_min_messages = warning;
 DROP SCHEMA gstore_fdw CASCADE;
 SELECT name FROM pg_ls_dir('strom_store') name ORDER BY name COLLATE "C";

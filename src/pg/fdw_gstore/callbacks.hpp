@@ -28,6 +28,9 @@ void strom_gstore_begin_modify(ModifyTableState* state, ResultRelInfo* target, L
 void strom_gstore_begin_insert(ModifyTableState* state, ResultRelInfo* target);
 TupleTableSlot* strom_gstore_insert(EState* estate, ResultRelInfo* target, TupleTableSlot* slot,
                                     TupleTableSlot* plan_slot);
+int strom_gstore_batch_size(ResultRelInfo* target);
+TupleTableSlot** strom_gstore_insert_batch(EState* estate, ResultRelInfo* target, TupleTableSlot** slots,
+                                           TupleTableSlot** plan_slots, int* count);
 TupleTableSlot* strom_gstore_update(EState* estate, ResultRelInfo* target, TupleTableSlot* slot,
                                     TupleTableSlot* plan_slot);
 TupleTableSlot* strom_gstore_delete(EState* estate, ResultRelInfo* target, TupleTableSlot* slot,

@@ -22,6 +22,8 @@ STROM_SQL_FUNCTION(strom_gstore_fdw_handler) {
   routine->PlanForeignModify = strom_gstore_plan_modify;
   routine->BeginForeignModify = strom_gstore_begin_modify;
   routine->ExecForeignInsert = strom_gstore_insert;
+  routine->GetForeignModifyBatchSize = strom_gstore_batch_size;
+  routine->ExecForeignBatchInsert = strom_gstore_insert_batch;
   routine->BeginForeignInsert = strom_gstore_begin_insert;
   routine->ExecForeignUpdate = strom_gstore_update;
   routine->ExecForeignDelete = strom_gstore_delete;

@@ -21,6 +21,8 @@ struct Modify {
   store::rows::Cell* cells;
 };
 
+constexpr int kTogether = 64;  // rows of a batch
+
 Modify* begin(ModifyTableState* state, ResultRelInfo* target, bool skips_duplicates) {
   auto* modify = static_cast<Modify*>(palloc0(sizeof(Modify)));
   modify->table = store::open_table(target->ri_RelationDesc);
@@ -95,6 +97,39 @@ TupleTableSlot* strom_gstore_insert(EState* estate, ResultRelInfo* target, Tuple
   if (made == store::rows::kNoSlot) return nullptr;
   gstore::set_tid(made, &slot->tts_tid);
   return slot;
+}
+
+/// Rows that somebody looks at right after they have been made come one by one.
+int strom_gstore_batch_size(ResultRelInfo* target) {
+  const auto* modify = static_cast<const Modify*>(target->ri_FdwState);
+  const TriggerDesc* triggers = target->ri_TrigDesc;
+  const bool has_triggers =
+      triggers != nullptr && (triggers->trig_insert_before_row || triggers->trig_insert_after_row);
+  const bool is_looked_at = target->ri_projectReturning != nullptr || target->ri_WithCheckOptions != NIL;
+  const bool is_by_one = modify == nullptr || modify->table->key() < 0 || modify->skips_duplicates;
+  return has_triggers || is_looked_at || is_by_one ? 1 : kTogether;
+}
+
+/// Each row waits for memory of the index, which lies at random places. So all of a batch ask for it first.
+TupleTableSlot** strom_gstore_insert_batch(EState* estate, ResultRelInfo* target, TupleTableSlot** slots,
+                                           TupleTableSlot**, int* count) {
+  const auto* modify = static_cast<const Modify*>(target->ri_FdwState);
+  const store::StoreColumn& column = modify->table->columns[static_cast<size_t>(modify->table->key())];
+  store::CellSpace spaces[kTogether];
+  store::rows::Cell keys[kTogether];
+  int known = 0;
+  MemoryContext before = MemoryContextSwitchTo(GetPerTupleMemoryContext(estate));
+  for (int i = 0; i < *count && known < kTogether; ++i) {
+    bool is_null;
+    const Datum key = slot_getattr(slots[i], column.attnum, &is_null);
+    if (is_null) continue;
+    keys[known] = store::to_cell(column, key, false, &spaces[known]);
+    ++known;
+  }
+  MemoryContextSwitchTo(before);
+  store::fetch_index(modify->table, keys, known);
+  for (int i = 0; i < *count; ++i) strom_gstore_insert(estate, target, slots[i], nullptr);
+  return slots;
 }
 
 TupleTableSlot* strom_gstore_update(EState* estate, ResultRelInfo* target, TupleTableSlot* slot,

@@ -1,5 +1,7 @@
 #include "pg/store/change.hpp"
 
+#include <algorithm>
+
 #include "pg/boundary/boundary.hpp"
 #include "pg/store/published.hpp"
 #include "pg/store/row_lock.hpp"
@@ -205,6 +207,24 @@ Slot find_by_key(const Table* table, const rows::Cell& key, Snapshot snapshot) {
     slot = rows.version(slot).next;
   LWLockRelease(lock);
   return slot;
+}
+
+void fetch_index(const Table* table, const rows::Cell* keys, int count) {
+  const rows::Rows& rows = *table->rows;
+  constexpr int kTogether = 64;
+  const Slot* heads[kTogether];
+  count = std::min(count, kTogether);
+  for (int i = 0; i < count; ++i) {
+    heads[i] = &rows.head(rows.bucket_of(keys[i]));
+    __builtin_prefetch(heads[i], 1);
+  }
+  // Whatever the chains are by the time that they are needed.
+  for (int i = 0; i < count; ++i) {
+    const Slot first = __atomic_load_n(heads[i], __ATOMIC_RELAXED);
+    if (first == rows::kNoSlot) continue;
+    __builtin_prefetch(&rows.version(first));
+    rows.fetch_key(first);
+  }
 }
 
 Slot insert_row(Table* table, Relation relation, const rows::Cell* cells, CommandId command, bool skips_duplicates) {

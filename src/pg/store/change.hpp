@@ -26,6 +26,10 @@ Slot find_by_key(const Table* table, const rows::Cell& key, Snapshot snapshot);
 /// Whether a row with this key is there for writers: 23505 would follow. Waits for transactions that may take it back.
 Slot find_live_key(const Table* table, Relation relation, const rows::Cell& key);
 
+/// Asks for the memory of the index that a row with each of these keys needs, so that insert_row() does not wait for
+/// it.
+void fetch_index(const Table* table, const rows::Cell* keys, int count);
+
 /// Makes a row. Errors: 23505, unless `skips_duplicates`, when the result is kNoSlot; 53400 (the table is full), 53200.
 Slot insert_row(Table* table, Relation relation, const rows::Cell* cells, CommandId command, bool skips_duplicates);
 

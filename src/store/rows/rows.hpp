@@ -153,6 +153,12 @@ class Rows {
     const Cell cell = read(slot, static_cast<uint32_t>(shape_->key));
     return cell.bytes == key.bytes && std::memcmp(cell.data, key.data, key.bytes) == 0;
   }
+  /// Asks for the memory that has_key() needs.
+  void fetch_key(Slot slot) const {
+    const auto key = static_cast<uint32_t>(shape_->key);
+    const uint64_t row = slot % layout_->chunk_rows;
+    __builtin_prefetch(values(slot / layout_->chunk_rows, key) + row * shape_->columns[key].value_bytes());
+  }
   void link(uint64_t bucket, Slot slot) const;
   /// False when it is not in the chain.
   bool unlink(uint64_t bucket, Slot slot) const;
