@@ -14,7 +14,7 @@ enum class RunResult : int32_t;
 
 namespace strom::device {
 
-inline constexpr uint32_t kModuleVersion = 6;
+inline constexpr uint32_t kModuleVersion = 7;
 
 /// Bytes by which another process opens device memory: a cudaIpcMemHandle_t.
 inline constexpr size_t kShareHandleBytes = 64;
@@ -48,6 +48,8 @@ struct ModuleTable {
   uint32_t version;
   uint32_t size;  // of this struct
 
+  /// engine::block::fingerprint() of the kernels.
+  uint64_t (*fingerprint)();
   /// Why the last call of this thread has failed.
   const char* (*error_text)();
   int (*count)(int* devices);

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/os_error.hpp"
+#include "engine/block/fingerprint.hpp"
 
 namespace strom::service {
 namespace {
@@ -41,6 +42,9 @@ uint64_t host_memory() {
 Result<std::unique_ptr<DeviceRunner>> DeviceRunner::create(std::shared_ptr<const device::Module> module, int number,
                                                            int cache_percent, std::chrono::milliseconds launch_limit,
                                                            StorageOptions storage) {
+  if (module->table().fingerprint() != engine::block::fingerprint())
+    return Status(ErrorCode::kUnsupported, "device module and GPU service are of different builds")
+        .with_hint("Install the files of one build, and restart the server.");
   STROM_ASSIGN(std::unique_ptr<device::Device> device, device::Device::open(std::move(module), number));
   const uint64_t memory = device->facts().free_memory / 10 * kTenthsForTasks;
   const uint64_t cache_limit = memory / 100 * static_cast<uint64_t>(cache_percent);

@@ -19,7 +19,7 @@ inline constexpr int kCachePercent = 80;
 class DeviceRunner final : public TaskRunner {
  public:
   /// `cache_percent`: share of the tasks' device memory that columns and join tables may have when they stay there.
-  /// `launch_limit`: see LocalDevice.
+  /// `launch_limit`: see LocalDevice. kUnsupported: the module's kernels are of another build.
   static Result<std::unique_ptr<DeviceRunner>> create(std::shared_ptr<const device::Module> module, int device,
                                                       int cache_percent = kCachePercent,
                                                       std::chrono::milliseconds launch_limit = {},

@@ -65,7 +65,7 @@ template <class F, class M>
 void fields(F& f, M& m) {
   using T = std::remove_const_t<M>;
   if constexpr (std::is_same_v<T, Hello>) {
-    f(m.priority), f(m.name), f(m.device);
+    f(m.priority), f(m.name), f(m.device), f(m.program);
   } else if constexpr (std::is_same_v<T, Welcome>) {
     f(m.session), f(m.process), f(m.device_memory), f(m.processors), f(m.device);
     f(m.number), f(m.devices);

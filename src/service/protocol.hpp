@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "engine/block/fingerprint.hpp"
 
 namespace strom::service {
 
 inline constexpr uint32_t kMagic = 0x53475453;  // "STGS"
-inline constexpr uint16_t kProtocolVersion = 4;
+inline constexpr uint16_t kProtocolVersion = 5;
 inline constexpr size_t kMaxMessageBytes = 32768;  // with the header
 inline constexpr size_t kMaxDescriptors = 16;
 inline constexpr size_t kMaxNameBytes = 64;
@@ -34,9 +35,10 @@ static_assert(sizeof(Header) == 16);
 
 /// Client: opens the session, before anything else.
 struct Hello {
-  int32_t priority = 0;  // kLowestPriority to kHighestPriority
-  std::string name;      // shown in the ledger, at most kMaxNameBytes
-  int32_t device = -1;   // that the session is to use; -1: the one with the least to do
+  int32_t priority = 0;                             // kLowestPriority to kHighestPriority
+  std::string name;                                 // shown in the ledger, at most kMaxNameBytes
+  int32_t device = -1;                              // that the session is to use; -1: the one with the least to do
+  uint64_t program = engine::block::fingerprint();  // of the client
 };
 
 /// Service: the session is open.

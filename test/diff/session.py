@@ -9,6 +9,7 @@ from psycopg import OperationalError, pq
 
 HANG = 100  # seconds without an answer; statement_timeout is below
 ENGINE_NODES = ("CpuScan", "CpuJoin", "CpuPreAgg", "CpuRelay")
+ON_GPU = "on a GPU"
 JOIN_KIND = re.compile(r"[CG]PU (Left Outer|Right Outer|Full Outer|Right Semi|Right Anti|Semi|Anti) Join Quals")
 
 
@@ -94,15 +95,18 @@ class Session:
 
     def engine_nodes(self, statement):
         """Names of the engine's nodes in the statement's plan ("Top Rows" where only the first are wanted) and kinds of
-        their joins, and what the planner refused with its reasons."""
+        their joins, and what the planner refused with its reasons. Nodes of a GPU have the names of those of the CPU,
+        and "on a GPU" beside them."""
         answer = self.run("EXPLAIN (FORMAT JSON) " + statement)
         if answer.is_error():
             return [], []
         nodes, refused = [], []
 
         def visit(plan):
-            name = plan.get("Custom Plan Provider", "").replace("Gpu", "Cpu")  # they are counted together
+            provider = plan.get("Custom Plan Provider", "")
+            name = provider.replace("Gpu", "Cpu")
             if name in ENGINE_NODES:
+                nodes.extend([ON_GPU] * (name != provider))
                 nodes.append("Top Rows" if "Top Rows" in plan else name)
                 nodes.extend(["Brin Quals"] * ("Brin Quals" in plan))
                 sources = [plan] + [value for value in plan.values() if isinstance(value, dict)]

@@ -38,7 +38,7 @@ void* allocate(void* context, int64_t size) {
 }
 
 void check(int32_t code, const strom_parquet_error& error) {
-  if (code < STROM_PARQUET_OK || code > STROM_PARQUET_INTERNAL) __builtin_trap();
+  if (code < STROM_PARQUET_OK || code > STROM_PARQUET_ENCRYPTED) __builtin_trap();
   if (code != STROM_PARQUET_OK && std::memchr(error.message, 0, sizeof error.message) == nullptr) __builtin_trap();
 }
 

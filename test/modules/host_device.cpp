@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "device/module.hpp"
+#include "engine/block/fingerprint.hpp"
 #include "engine/block/tile.hpp"
 #include "engine/exec/execution.hpp"
 #include "engine/inst/tile_cpu.hpp"
@@ -289,6 +290,7 @@ int is_event_done(ModuleEvent* event, int* is_done) {
 
 constexpr ModuleTable kTable = {kModuleVersion,
                                 sizeof(ModuleTable),
+                                strom::engine::block::fingerprint,
                                 error_text,
                                 count,
                                 facts,

@@ -11,6 +11,7 @@
 #include "device/module.hpp"
 
 namespace strom::engine::inst {
+uint64_t kernel_fingerprint();
 cudaError_t launch_morsels(block::TileState* states, block::RunResult* results, int count, cudaStream_t stream);
 cudaError_t morsels_per_processor(int* count);
 cudaError_t launch_pages(const block::PageTask* task, uint32_t count, cudaStream_t stream);
@@ -140,6 +141,7 @@ int is_event_done(ModuleEvent* event, int* is_done) {
 
 constexpr ModuleTable kTable = {kModuleVersion,
                                 sizeof(ModuleTable),
+                                engine::inst::kernel_fingerprint,
                                 error_text,
                                 count,
                                 facts,

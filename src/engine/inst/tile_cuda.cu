@@ -2,9 +2,12 @@
 // Called by the device module.
 #include <cuda_runtime.h>
 
+#include "engine/block/fingerprint.hpp"
 #include "engine/inst/tile_cuda.cuh"
 
 namespace strom::engine::inst {
+
+uint64_t kernel_fingerprint() { return block::fingerprint(); }
 
 /// Runs states[i] in block i, after what is in the stream.
 cudaError_t launch_morsels(block::TileState* states, block::RunResult* results, int count, cudaStream_t stream) {

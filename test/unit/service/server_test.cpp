@@ -13,6 +13,7 @@
 #include <cstring>
 #include <random>
 
+#include "service/device_runner.hpp"
 #include "test_server.hpp"
 
 namespace strom::service::test {
@@ -414,6 +415,27 @@ TEST_F(ServerTest, another_version_says_so) {
   const auto* failed = std::get_if<Failed>(&answer.value().message);
   ASSERT_NE(failed, nullptr);
   EXPECT_NE(failed->message.find("different versions"), std::string::npos);
+}
+
+// Kernels of another build would take op-codes for others.
+TEST_F(ServerTest, another_build_says_so) {
+  ThreadServer server(options());
+  RawClient raw(socket_path_);
+  Hello hello;
+  hello.program ^= 1;
+  ASSERT_TRUE(raw.send(bytes_of_message(0, hello)));
+  const auto answer = raw.receive();
+  ASSERT_TRUE(answer.is_ok());
+  const auto* failed = std::get_if<Failed>(&answer.value().message);
+  ASSERT_NE(failed, nullptr);
+  EXPECT_NE(failed->message.find("different builds"), std::string::npos);
+  EXPECT_NE(failed->hint.find("Restart"), std::string::npos);
+}
+
+TEST_F(ServerTest, a_module_of_another_build_is_not_used) {
+  const auto runner = DeviceRunner::create(device::Module::open(STROM_OTHER_BUILD_PATH).value(), 0);
+  ASSERT_EQ(runner.status().code(), ErrorCode::kUnsupported);
+  EXPECT_NE(runner.status().message().find("different builds"), std::string::npos);
 }
 
 TEST_F(ServerTest, random_bytes) {
