@@ -1,4 +1,4 @@
-// Whether bytes are UTF-8, for text that comes from elsewhere.
+// Characters as UTF-8, and whether bytes are UTF-8, for text that comes from elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,17 @@ inline bool is_utf8(std::string_view text) {
     }
   }
   return true;
+}
+
+/// Bytes of a character.
+constexpr int32_t utf8_size(uint32_t code) { return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4; }
+
+/// Writes a character, of utf8_size() bytes; returns what is behind it. For kernels, too.
+constexpr char* put_utf8(char* to, uint32_t code) {
+  const int32_t size = utf8_size(code);
+  for (int32_t i = size - 1; i > 0; --i, code >>= 6) to[i] = static_cast<char>(0x80 | (code & 0x3f));
+  to[0] = static_cast<char>(size == 1 ? code : (0xf00u >> size & 0xff) | code);
+  return to + size;
 }
 
 }  // namespace strom::columnar

@@ -104,9 +104,11 @@ enum class AggregateId : uint8_t {
   kCountStar,
   kCountAny,
 #define STROM_AGGREGATE(name, pg_name, arg, acc, format) name,
+#define STROM_AVERAGE(name, pg_name, arg, acc, format) name,
 #define STROM_AGGREGATE2(name, pg_name, arg, acc, format) name,
 #include "registry/aggregates.def"
 #undef STROM_AGGREGATE
+#undef STROM_AVERAGE
 #undef STROM_AGGREGATE2
 };
 
@@ -118,17 +120,22 @@ struct AggregateInfo {
   TypeId arg;  // of all arguments, but of count("any")
   AccKind acc;
   PartialFormat format;
+  bool is_average;  // the sum divided by the count
 };
 
 inline constexpr AggregateInfo kAggregates[] = {
-    {AggregateId::kCountStar, "kCountStar", "count", 0, TypeId::kBool, AccKind::kCountRows, PartialFormat::kInt8},
-    {AggregateId::kCountAny, "kCountAny", "count", 1, TypeId::kBool, AccKind::kCount, PartialFormat::kInt8},
+    {AggregateId::kCountStar, "kCountStar", "count", 0, TypeId::kBool, AccKind::kCountRows, PartialFormat::kInt8,
+     false},
+    {AggregateId::kCountAny, "kCountAny", "count", 1, TypeId::kBool, AccKind::kCount, PartialFormat::kInt8, false},
 #define STROM_AGGREGATE(name, pg_name, arg, acc, format) \
-  {AggregateId::name, #name, pg_name, 1, TypeId::arg, AccKind::acc, PartialFormat::format},
+  {AggregateId::name, #name, pg_name, 1, TypeId::arg, AccKind::acc, PartialFormat::format, false},
+#define STROM_AVERAGE(name, pg_name, arg, acc, format) \
+  {AggregateId::name, #name, pg_name, 1, TypeId::arg, AccKind::acc, PartialFormat::format, true},
 #define STROM_AGGREGATE2(name, pg_name, arg, acc, format) \
-  {AggregateId::name, #name, pg_name, 2, TypeId::arg, AccKind::acc, PartialFormat::format},
+  {AggregateId::name, #name, pg_name, 2, TypeId::arg, AccKind::acc, PartialFormat::format, false},
 #include "registry/aggregates.def"
 #undef STROM_AGGREGATE
+#undef STROM_AVERAGE
 #undef STROM_AGGREGATE2
 };
 

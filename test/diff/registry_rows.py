@@ -77,9 +77,9 @@ def aggregates():
         Aggregate("kCountStar", "count", None, "kCountRows", False),
         Aggregate("kCountAny", "count", "any", "kCount", False),
     ]
-    macros = ["STROM_AGGREGATE", "STROM_AGGREGATE2"]
+    macros = ["STROM_AGGREGATE", "STROM_AVERAGE", "STROM_AGGREGATE2"]
     for macro, name, pg_name, argument, accumulator, _format in _expand("aggregates.def", macros):
-        rows.append(Aggregate(name, string(pg_name), base(argument), accumulator, macro == macros[1]))
+        rows.append(Aggregate(name, string(pg_name), base(argument), accumulator, macro == macros[2]))
     return rows
 
 

@@ -2,9 +2,13 @@
 // called for rows with nulls.
 #pragma once
 
+#include "columnar/utf8.hpp"
 #include "engine/expr/text_parts.hpp"
 
 namespace strom::engine::expr {
+
+using columnar::put_utf8;
+using columnar::utf8_size;
 
 /// Characters that padding and repetition make at most; longer results are PostgreSQL's, as is its error.
 inline constexpr int32_t kMostPadded = 1 << 20;
@@ -13,16 +17,6 @@ inline constexpr int32_t kMostPadded = 1 << 20;
 STROM_INLINE char* put(char* to, StrView from) {
   platform::copy_bytes(to, from.ptr, from.len);
   return to + from.len;
-}
-
-STROM_INLINE int32_t utf8_size(uint32_t code) { return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4; }
-
-/// Writes a character, of utf8_size() bytes; returns what is behind it.
-STROM_INLINE char* put_utf8(char* to, uint32_t code) {
-  const int32_t size = utf8_size(code);
-  for (int32_t i = size - 1; i > 0; --i, code >>= 6) to[i] = static_cast<char>(0x80 | (code & 0x3f));
-  to[0] = static_cast<char>(size == 1 ? code : (0xf00u >> size & 0xff) | code);
-  return to + size;
 }
 
 struct ConcatText {

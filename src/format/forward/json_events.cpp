@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdint>
 
+#include "columnar/utf8.hpp"
 #include "format/forward/msgpack_writer.hpp"
 
 namespace strom::format::forward {
@@ -18,20 +19,9 @@ bool skip(std::string_view text, std::string_view* json) {
 }
 
 void append_utf8(uint32_t code, std::string* text) {
-  constexpr uint32_t kTwo = 0x80, kThree = 0x800, kFour = 0x10000;
-  const auto tail = [&](int shift) { *text += static_cast<char>(0x80 | (code >> shift & 0x3F)); };
-  if (code < kTwo) {
-    *text += static_cast<char>(code);
-  } else if (code < kThree) {
-    *text += static_cast<char>(0xC0 | code >> 6);
-    tail(0);
-  } else if (code < kFour) {
-    *text += static_cast<char>(0xE0 | code >> 12);
-    tail(6), tail(0);
-  } else {
-    *text += static_cast<char>(0xF0 | code >> 18);
-    tail(12), tail(6), tail(0);
-  }
+  constexpr size_t kMostBytes = 4;
+  char bytes[kMostBytes];
+  text->append(bytes, columnar::put_utf8(bytes, code) - bytes);
 }
 
 /// Four hexadecimal digits.

@@ -14,9 +14,9 @@
 namespace strom::pg::planner {
 
 using boundary::guard;
+using columnar::put_utf8;
 using engine::expr::CaseTableHead;
 using engine::expr::kCasePages;
-using engine::expr::put_utf8;
 using engine::expr::utf8_char;
 using engine::expr::Utf8Char;
 

@@ -11,6 +11,7 @@
 #include "pg/codec/type_map.hpp"
 #include "pg/planner/lowering/lower.hpp"
 #include "pg/planner/lowering/lowered_functions.hpp"
+#include "pg/planner/lowering/point_maker.hpp"
 
 namespace strom::pg::planner {
 
@@ -74,8 +75,6 @@ int postgis_version(Oid function) {
   return version != nullptr && sscanf(version, "%d.%d", &major, &minor) == 2 ? kMajor * major + minor : kUnknown;
 }
 
-bool is_known_srid(int32_t srid) { return srid >= 0 && srid <= 999999; }
-
 }  // namespace
 
 // Rows of the same name.
@@ -103,9 +102,9 @@ Result<Lowering::PointNodes> Lowering::point_nodes(const Node* arg) {
     return point;
   }
   if (postgis_call(arg, &name, &args)) {
-    const bool has_srid = name == "st_point" && args.size() == 3 && literal_int4(args[2], &point.srid);
-    if (((name == "st_makepoint" || name == "st_point") && args.size() == 2) ||
-        (has_srid && is_known_srid(point.srid))) {
+    const PointMaker* maker = point_maker(name.c_str(), static_cast<int>(args.size()));
+    if (maker != nullptr && maker->coordinates() == 2 &&
+        (!maker->has_srid || (literal_int4(args[2], &point.srid) && is_known_srid(point.srid)))) {
       STROM_ASSIGN(point.x, lower(args[0]));
       STROM_ASSIGN(point.y, lower(args[1]));
       return point;
@@ -125,33 +124,29 @@ Result<NodeId> Lowering::point_value(const PointNodes& point) {
   return builder_.call("geometry make point", {point.x, point.y, integer(point.srid)});
 }
 
-// st_setsrid, and what makes a point of numbers, where the point itself is wanted.
+Result<NodeId> Lowering::geometry_srid(const FunctionCall& call) {
+  int32_t srid = 0;
+  if (call.args.size() != 2 || !literal_int4(call.args[1], &srid) || !is_known_srid(srid))
+    return unsupported("arguments of st_setsrid");
+  STROM_ASSIGN(const PointNodes inner, point_nodes(call.args[0]));
+  if (inner.is_numbers()) return point_value({inner.x, inner.y, srid});
+  return builder_.call("geometry st_setsrid", {inner.x, integer(srid)});
+}
+
+// What makes a point of numbers, where the point itself is wanted.
 Result<NodeId> Lowering::geometry_point(const FunctionCall& call) {
   const std::string name = plain_name(call);
-  if (name == "st_setsrid") {
-    int32_t srid = 0;
-    if (call.args.size() != 2 || !literal_int4(call.args[1], &srid) || !is_known_srid(srid))
-      return unsupported("arguments of st_setsrid");
-    STROM_ASSIGN(const PointNodes inner, point_nodes(call.args[0]));
-    if (inner.is_numbers()) return point_value({inner.x, inner.y, srid});
-    return builder_.call("geometry st_setsrid", {inner.x, integer(srid)});
-  }
-  // Which coordinates are behind x and y. st_makepoint has no SRID; the others may have one behind them.
-  const size_t count = call.args.size();
-  std::string more = name == "st_makepointm" || name == "st_pointm" ? "m" : name == "st_pointz" ? "z" : "";
-  if (name == "st_pointzm" || (name == "st_makepoint" && count == 4)) more = "zm";
-  if (name == "st_makepoint" && count == 3) more = "z";
+  const PointMaker* maker = point_maker(name.c_str(), static_cast<int>(call.args.size()));
   PointNodes point;
-  const size_t coordinates = 2 + more.size();
-  const bool takes_srid = name.compare(0, strlen("st_make"), "st_make") != 0;
-  const bool has_srid = takes_srid && count == coordinates + 1 && literal_int4(call.args[coordinates], &point.srid);
-  if (count != coordinates && !(has_srid && is_known_srid(point.srid))) return unsupported("arguments of " + name);
+  if (maker == nullptr ||
+      (maker->has_srid && !(literal_int4(call.args[maker->coordinates()], &point.srid) && is_known_srid(point.srid))))
+    return unsupported("arguments of " + name);
   STROM_ASSIGN(point.x, lower(call.args[0]));
   STROM_ASSIGN(point.y, lower(call.args[1]));
   STROM_ASSIGN(NodeId made, point_value(point));
-  for (size_t i = 0; i < more.size(); ++i) {
-    STROM_ASSIGN(const NodeId value, lower(call.args[2 + i]));
-    STROM_ASSIGN(made, builder_.call(std::string("geometry add ") + more[i], {made, value}));
+  for (int i = 2; i < maker->coordinates(); ++i) {
+    STROM_ASSIGN(const NodeId value, lower(call.args[i]));
+    STROM_ASSIGN(made, builder_.call(std::string("geometry add ") + maker->more[i - 2], {made, value}));
   }
   return made;
 }
@@ -162,15 +157,18 @@ Result<NodeId> Lowering::call_of_both(const std::string& name, const Node* a, co
   return builder_.call(name, {left, right});
 }
 
-// Rows of the same name, of two geometries. Before PostGIS 3.4 st_linecrossingdirection took the first crossing of
-// several for one to the left.
-Result<NodeId> Lowering::geometry_pair(const FunctionCall& call) {
-  constexpr int kCrossings = 304;
-  if (plain_name(call) == "st_linecrossingdirection" && postgis_version(call.function) < kCrossings)
-    return unsupported("st_linecrossingdirection before PostGIS 3.4");
+// Rows of functions/geometry.def, of two geometries.
+Result<NodeId> Lowering::geometry_pair(const FunctionCall& call, const char* row) {
   if (call.args.size() != 2 || !is_geometry(call.args[0]) || !is_geometry(call.args[1]))
     return unsupported("arguments of " + plain_name(call));
-  return call_of_both("geometry " + plain_name(call), call.args[0], call.args[1]);
+  return call_of_both(row, call.args[0], call.args[1]);
+}
+
+// Before PostGIS 3.4 st_linecrossingdirection took the first crossing of several for one to the left.
+Result<NodeId> Lowering::geometry_crossings(const FunctionCall& call) {
+  constexpr int kChanged = 304;
+  if (postgis_version(call.function) < kChanged) return unsupported("st_linecrossingdirection before PostGIS 3.4");
+  return geometry_pair(call, "geometry st_linecrossingdirection");
 }
 
 // st_relate with a pattern. Only for one that all versions of GEOS take.
@@ -193,7 +191,7 @@ Result<NodeId> Lowering::geometry_pattern(const FunctionCall& call) {
 Result<NodeId> Lowering::geometry_fully_within(const FunctionCall& call) {
   constexpr int kChanged = 305;
   if (postgis_version(call.function) >= kChanged) return unsupported("st_dfullywithin of PostGIS 3.5");
-  return geometry_distance(call);
+  return geometry_near(call);
 }
 
 // The operators of boxes.
@@ -246,56 +244,61 @@ Result<NodeId> Lowering::with_polygon(const Node* polygon, const Node* other, co
   return builder_.call(name, {area, made});
 }
 
-// Predicates of two geometries.
-Result<NodeId> Lowering::geometry_predicate(const FunctionCall& call) {
-  const std::string name = plain_name(call);
+// `relation` of the first geometry, which is a polygon as a rule, to the second.
+Result<NodeId> Lowering::geometry_around(const FunctionCall& call, const char* relation) {
   if (call.args.size() != 2 || !is_geometry(call.args[0]) || !is_geometry(call.args[1]))
-    return unsupported("arguments of " + name);
-  const Node *a = call.args[0], *b = call.args[1];
-  if (name == "st_contains" || name == "st_covers") return with_polygon(a, b, name.substr(strlen("st_")));
-  if (name == "st_within" || name == "st_coveredby")
-    return with_polygon(b, a, name == "st_within" ? "contains" : "covers");
-  if (name != "st_intersects" && name != "st_disjoint")
-    return call_of_both("geometry " + name.substr(strlen("st_")), a, b);
-  std::string bytes, made;
-  std::vector<const Node*> args;
-  geo::SerializedGeometry literal;
-  const auto is_point = [&](const Node* arg) {
-    args.clear();
-    geo::Point ignored{0, 0};
-    return (literal_geometry(arg, &bytes) && open_literal(bytes, &literal) && geo::read_point(literal, &ignored)) ||
-           (postgis_call(arg, &made, &args) && (made == "st_makepoint" || made == "st_point" || made == "st_setsrid"));
-  };
-  const bool swapped = is_point(a) || (literal_geometry(b, &bytes) && !is_point(b));
-  STROM_ASSIGN(const NodeId meets, with_polygon(swapped ? b : a, swapped ? a : b, "intersects"));
-  return name == "st_disjoint" ? builder_.logic_not(meets) : meets;
+    return unsupported("arguments of " + plain_name(call));
+  return with_polygon(call.args[0], call.args[1], relation);
 }
 
-// st_distance, the operator <->, which is the same, st_dwithin, and what is the same for points, of points.
+// `relation` of the second geometry, which is a polygon as a rule, to the first.
+Result<NodeId> Lowering::geometry_inside(const FunctionCall& call, const char* relation) {
+  if (call.args.size() != 2 || !is_geometry(call.args[0]) || !is_geometry(call.args[1]))
+    return unsupported("arguments of " + plain_name(call));
+  return with_polygon(call.args[1], call.args[0], relation);
+}
+
+// st_intersects, or st_disjoint.
+Result<NodeId> Lowering::geometry_meets(const FunctionCall& call, bool meets) {
+  if (call.args.size() != 2 || !is_geometry(call.args[0]) || !is_geometry(call.args[1]))
+    return unsupported("arguments of " + plain_name(call));
+  const Node *a = call.args[0], *b = call.args[1];
+  std::string bytes;
+  const auto is_point = [&](const Node* arg) {
+    std::string name;
+    std::vector<const Node*> args;
+    geo::SerializedGeometry literal;
+    geo::Point ignored{0, 0};
+    return (literal_geometry(arg, &bytes) && open_literal(bytes, &literal) && geo::read_point(literal, &ignored)) ||
+           (postgis_call(arg, &name, &args) && (name == "st_makepoint" || name == "st_point" || name == "st_setsrid"));
+  };
+  const bool swapped = is_point(a) || (literal_geometry(b, &bytes) && !is_point(b));
+  STROM_ASSIGN(const NodeId found, with_polygon(swapped ? b : a, swapped ? a : b, "intersects"));
+  return meets ? found : builder_.logic_not(found);
+}
+
+// st_distance and the operator <->, which is the same, of points.
 Result<NodeId> Lowering::geometry_distance(const FunctionCall& call) {
-  const std::string name = plain_name(call);
-  const bool is_near = name == "st_dwithin" || name == "st_dfullywithin";
-  const size_t arguments = is_near ? 3 : 2;
-  if (call.args.size() != arguments || !is_geometry(call.args[0]) || !is_geometry(call.args[1]))
-    return unsupported("arguments of " + name);
+  if (call.args.size() < 2 || !is_geometry(call.args[0]) || !is_geometry(call.args[1]))
+    return unsupported("arguments of " + plain_name(call));
   STROM_ASSIGN(PointNodes a, point_nodes(call.args[0]));
   STROM_ASSIGN(PointNodes b, point_nodes(call.args[1]));
   if (a.is_numbers() && b.is_numbers() && a.srid != b.srid) return unsupported("geometries of different SRIDs");
-  NodeId distance = kNoNode;
-  if (!a.is_numbers() && !b.is_numbers()) {
-    STROM_ASSIGN(distance, builder_.call("geometry distance of points", {a.x, b.x}));
-  } else {
-    for (PointNodes* point : {&a, &b}) {
-      if (point->is_numbers()) continue;
-      const NodeId srid = integer(a.is_numbers() ? a.srid : b.srid), geometry = point->x;
-      STROM_ASSIGN(point->x, builder_.call("geometry point x", {geometry, srid}));
-      STROM_ASSIGN(point->y, builder_.call("geometry point y", {geometry, srid}));
-    }
-    STROM_ASSIGN(const NodeId dx, builder_.call("float8mi", {b.x, a.x}));
-    STROM_ASSIGN(const NodeId dy, builder_.call("float8mi", {b.y, a.y}));
-    STROM_ASSIGN(distance, builder_.call("geometry distance", {dx, dy}));
+  if (!a.is_numbers() && !b.is_numbers()) return builder_.call("geometry distance of points", {a.x, b.x});
+  for (PointNodes* point : {&a, &b}) {
+    if (point->is_numbers()) continue;
+    const NodeId srid = integer(a.is_numbers() ? a.srid : b.srid), geometry = point->x;
+    STROM_ASSIGN(point->x, builder_.call("geometry point x", {geometry, srid}));
+    STROM_ASSIGN(point->y, builder_.call("geometry point y", {geometry, srid}));
   }
-  if (!is_near) return distance;
+  STROM_ASSIGN(const NodeId dx, builder_.call("float8mi", {b.x, a.x}));
+  STROM_ASSIGN(const NodeId dy, builder_.call("float8mi", {b.y, a.y}));
+  return builder_.call("geometry distance", {dx, dy});
+}
+
+// st_dwithin, and what is the same for points.
+Result<NodeId> Lowering::geometry_near(const FunctionCall& call) {
+  STROM_ASSIGN(const NodeId distance, geometry_distance(call));
   STROM_ASSIGN(const NodeId most, lower(call.args[2]));
   return builder_.call("geometry within distance", {distance, most});
 }

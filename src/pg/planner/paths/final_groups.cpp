@@ -27,6 +27,12 @@ bool is_for_gpu(const Plan* plan) {
   return IsA(plan, CustomScan) && node::is_gpu_plan(reinterpret_cast<const CustomScan*>(plan));
 }
 
+/// The result is the sum divided by the count; all rows of the name say the same.
+bool is_average(const Aggref* aggregate) {
+  return registry::any_aggregate(get_func_name(aggregate->aggfnoid),
+                                 [](const registry::AggregateInfo& row) { return row.is_average; });
+}
+
 Plan* plan_final_groups(PlannerInfo*, RelOptInfo*, CustomPath* best_path, List* tlist, List*, List* custom_plans) {
   const auto* path = reinterpret_cast<const FinalGroupsPath*>(best_path);
   const auto* child = static_cast<const Plan*>(linitial(custom_plans));
@@ -39,7 +45,7 @@ Plan* plan_final_groups(PlannerInfo*, RelOptInfo*, CustomPath* best_path, List* 
   foreach (cell, child->targetlist) {
     const auto* column = lfirst_node(TargetEntry, cell);
     if (const auto* aggregate = reinterpret_cast<const Aggref*>(column->expr); IsA(aggregate, Aggref))
-      plan->custom_private = lappend_int(plan->custom_private, strcmp(get_func_name(aggregate->aggfnoid), "avg") == 0);
+      plan->custom_private = lappend_int(plan->custom_private, is_average(aggregate));
     else
       plan->custom_private = lappend_int(plan->custom_private, 0);
     plan->custom_scan_tlist =

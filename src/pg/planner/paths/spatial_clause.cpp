@@ -3,6 +3,7 @@
 #include "pg/codec/type_map.hpp"
 #include "pg/planner/lowering/lower_check.hpp"
 #include "pg/planner/lowering/lowered_functions.hpp"
+#include "pg/planner/lowering/point_maker.hpp"
 
 namespace strom::pg::planner {
 
@@ -48,11 +49,10 @@ const char* postgis_operator(Node* expr) {
 bool is_called(const char* name, const char* wanted) { return name != nullptr && strcmp(name, wanted) == 0; }
 
 bool literal_srid(Node* expr, int32_t* srid) {
-  constexpr int32_t kMostSrid = 999999;
   const auto* literal = reinterpret_cast<const Const*>(expr);
   if (!IsA(expr, Const) || literal->constisnull || literal->consttype != INT4OID) return false;
   *srid = DatumGetInt32(literal->constvalue);
-  return *srid >= 0 && *srid <= kMostSrid;
+  return is_known_srid(*srid);
 }
 
 /// The coordinates of a point that the query makes of them: st_makepoint(x, y), st_point(x, y), st_point(x, y, srid),
@@ -67,11 +67,10 @@ List* coordinates_of(Node* expr, int32_t* srid) {
     List* inner = coordinates_of(static_cast<Node*>(linitial(args)), srid);
     return inner != NIL && literal_srid(static_cast<Node*>(lsecond(args)), srid) ? inner : NIL;
   }
-  const bool is_point = is_called(name, "st_point");
-  if (count == 2 && (is_point || is_called(name, "st_makepoint"))) return args;
-  if (count == 3 && is_point && literal_srid(static_cast<Node*>(lthird(args)), srid))
-    return list_make2(linitial(args), lsecond(args));
-  return NIL;
+  const PointMaker* maker = point_maker(name, count);
+  const bool makes_plain = maker != nullptr && maker->coordinates() == 2;
+  if (!makes_plain || (maker->has_srid && !literal_srid(static_cast<Node*>(lthird(args)), srid))) return NIL;
+  return list_make2(linitial(args), lsecond(args));
 }
 
 /// What a column is declared to hold, as geometry(Point) and geometry(Polygon, 4326) say it; 0: anything.

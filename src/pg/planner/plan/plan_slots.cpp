@@ -8,7 +8,7 @@ struct Column {
   int32_t varno, attnum;
 };
 
-struct Place {
+struct ColumnSlot {
   Column column;  // the key
   int slot;       // of the first one, from 1 on
   List* vars;     // since PostgreSQL 16 there may be several, above and below an outer join
@@ -18,7 +18,7 @@ struct Place {
 bool note_place(PlanSlots* slots, Var* var) {
   const Column column = {static_cast<int32_t>(var->varno), var->varattno};
   bool found;
-  auto* place = static_cast<Place*>(hash_search(slots->places, &column, HASH_ENTER, &found));
+  auto* place = static_cast<ColumnSlot*>(hash_search(slots->places, &column, HASH_ENTER, &found));
   if (!found) {
     place->slot = list_length(slots->exprs) + 1;
     place->vars = NIL;
@@ -34,7 +34,7 @@ PlanSlots* make_slots() {
   HASHCTL control;
   MemSet(&control, 0, sizeof(control));
   control.keysize = sizeof(Column);
-  control.entrysize = sizeof(Place);
+  control.entrysize = sizeof(ColumnSlot);
   control.hcxt = CurrentMemoryContext;
   auto* slots = static_cast<PlanSlots*>(palloc0(sizeof(PlanSlots)));
   slots->places = hash_create("engine plan's columns", 32, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
@@ -58,7 +58,7 @@ void add_exprs(PlanSlots* slots, const List* exprs) {
 
 int slot_of(const PlanSlots* slots, Index varno, AttrNumber attnum) {
   const Column column = {static_cast<int32_t>(varno), attnum};
-  const auto* place = static_cast<const Place*>(hash_search(slots->places, &column, HASH_FIND, nullptr));
+  const auto* place = static_cast<const ColumnSlot*>(hash_search(slots->places, &column, HASH_FIND, nullptr));
   return place != nullptr ? place->slot : 0;
 }
 
