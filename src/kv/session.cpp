@@ -147,20 +147,20 @@ stromkv_status exchange(stromkv_session* session, Kind kind, size_t count, Take 
   session->input.erase(0, session->taken);
   session->taken = 0;
   if (const stromkv_status sent = send_all(session); sent != STROMKV_OK) return sent;
-  struct Place {
+  struct ReceivedAnswer {
     message::Answer answer;
     size_t body;
   };
-  std::vector<Place> places(count);
-  for (Place& place : places) {
-    if (const stromkv_status got = receive_answer(session, &place.answer); got != STROMKV_OK) return got;
-    if (place.answer.kind != kind) return give_up(session, STROMKV_IO, "the server answers another question");
-    place.body = session->taken - place.answer.body.size();
+  std::vector<ReceivedAnswer> received(count);
+  for (ReceivedAnswer& one : received) {
+    if (const stromkv_status got = receive_answer(session, &one.answer); got != STROMKV_OK) return got;
+    if (one.answer.kind != kind) return give_up(session, STROMKV_IO, "the server answers another question");
+    one.body = session->taken - one.answer.body.size();
   }
   // The input's memory stays where it is from here on.
   for (size_t i = 0; i < count; ++i) {
-    message::Answer& answer = places[i].answer;
-    answer.body = std::string_view(session->input).substr(places[i].body, answer.body.size());
+    message::Answer& answer = received[i].answer;
+    answer.body = std::string_view(session->input).substr(received[i].body, answer.body.size());
     if (answer.outcome != Outcome::kDone) note_error(session, answer);
     take(i, answer);
   }

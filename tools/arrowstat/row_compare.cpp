@@ -73,7 +73,7 @@ bool RowCompare::can_compare(const Field& field) {
   return !columnar::is_union(field.layout) && std::all_of(field.children.begin(), field.children.end(), can_compare);
 }
 
-bool RowCompare::resolve(const Field& field, Place& place, const Field** value) {
+bool RowCompare::resolve(const Field& field, RowValue& place, const Field** value) {
   *value = &field;
   while (columnar::is_valid(*place.view, place.row) && place.view->layout != Layout::kNull) {
     const bool is_run = place.view->layout == Layout::kRunEndEncoded;
@@ -90,11 +90,11 @@ bool RowCompare::resolve(const Field& field, Place& place, const Field** value) 
   return false;
 }
 
-int RowCompare::compare_leaves(Place a, Place b) {
+int RowCompare::compare_leaves(RowValue a, RowValue b) {
   const Layout layout = a.view->layout;
   switch (layout) {
     case Layout::kBool: {
-      const auto bit = [](const Place& place) {
+      const auto bit = [](const RowValue& place) {
         return static_cast<const uint8_t*>(place.view->values)[place.row >> 3] >> (place.row & 7) & 1;
       };
       return order(bit(a), bit(b));
@@ -128,7 +128,7 @@ int RowCompare::compare_leaves(Place a, Place b) {
       .compare(std::string_view(text_b, static_cast<size_t>(size_b)));
 }
 
-int RowCompare::compare_lists(const Field& field, Place a, Place b) {
+int RowCompare::compare_lists(const Field& field, RowValue a, RowValue b) {
   columnar::ChildRows rows_a, rows_b;
   if (!columnar::list_rows(*a.view, a.row, &rows_a) || !columnar::list_rows(*b.view, b.row, &rows_b)) {
     is_corrupt_ = true;
@@ -141,7 +141,7 @@ int RowCompare::compare_lists(const Field& field, Place a, Place b) {
   return order(rows_a.count, rows_b.count);
 }
 
-int RowCompare::compare(const Field& field, Place a, Place b) {
+int RowCompare::compare(const Field& field, RowValue a, RowValue b) {
   const Field *value = &field, *other = &field;
   const bool has_a = resolve(field, a, &value), has_b = resolve(field, b, &other);
   if (!has_a || !has_b) return order(!has_a, !has_b);

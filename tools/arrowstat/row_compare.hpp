@@ -20,15 +20,15 @@ class RowCompare {
   bool is_corrupt() const { return is_corrupt_; }
 
  private:
-  struct Place {
+  struct RowValue {
     const columnar::ColumnView* view;
     int64_t row;
   };
-  int compare(const columnar::Field& field, Place a, Place b);
-  int compare_lists(const columnar::Field& field, Place a, Place b);
-  int compare_leaves(Place a, Place b);
+  int compare(const columnar::Field& field, RowValue a, RowValue b);
+  int compare_lists(const columnar::Field& field, RowValue a, RowValue b);
+  int compare_leaves(RowValue a, RowValue b);
   /// The value that a row stands for; false: NULL.
-  bool resolve(const columnar::Field& field, Place& place, const columnar::Field** value);
+  bool resolve(const columnar::Field& field, RowValue& place, const columnar::Field** value);
 
   const columnar::Field& field_;
   bool is_corrupt_ = false;

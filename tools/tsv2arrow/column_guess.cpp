@@ -17,7 +17,7 @@ bool is_null_word(std::string_view text) {
 
 }  // namespace
 
-void ColumnGuess::observe(const format::csv::TextField& field, Place place) {
+void ColumnGuess::observe(const format::csv::TextField& field, TextPosition place) {
   const bool is_word = !field.is_quoted && is_null_word(field.text) && (word_.empty() || word_ == field.text);
   if (!is_word) return guess_.observe(field.text);
   if (!word_.empty()) return;

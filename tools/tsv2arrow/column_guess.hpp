@@ -12,13 +12,13 @@ namespace strom::tsv2arrow {
 class ColumnGuess {
  public:
   /// Where a text is: the number of its piece, and its row's place in it.
-  struct Place {
+  struct TextPosition {
     int64_t piece = 0, position = 0;
   };
 
   explicit ColumnGuess(bool words_are_bool) : guess_(words_are_bool) {}
 
-  void observe(const format::csv::TextField& field, Place place);
+  void observe(const format::csv::TextField& field, TextPosition place);
   void merge(const ColumnGuess& other);
   /// As TypeGuess::choose().
   void choose(columnar::Field& field, bool reals, bool is_sample) const;
@@ -26,14 +26,14 @@ class ColumnGuess {
   /// Such as NA. Empty: there is none, or without it the column would be text, too.
   const std::string& word() const { return word_; }
   /// Of the first one.
-  Place word_place() const { return place_; }
+  TextPosition word_place() const { return place_; }
   /// The type without the word.
   void choose_without_word(columnar::Field& field, bool reals) const { guess_.choose(field, reals, false); }
 
  private:
   format::csv::TypeGuess guess_;  // of all texts but `word_`
   std::string word_;
-  Place place_;
+  TextPosition place_;
 };
 
 }  // namespace strom::tsv2arrow

@@ -285,7 +285,7 @@ void RowPlaces::write_tids(const uint8_t* places, uint32_t begin, int64_t* tids)
   }
 }
 
-RowPlaces::Place RowPlaces::find(const uint8_t* places, int64_t row) {
+RowPlaces::ItemAddress RowPlaces::find(const uint8_t* places, int64_t row) {
   const auto* head = reinterpret_cast<const PlacesHead*>(places);
   const auto* first_rows = reinterpret_cast<const uint32_t*>(head + 1);
   const uint32_t* next = std::upper_bound(first_rows, first_rows + head->pages, static_cast<uint32_t>(row));

@@ -94,12 +94,12 @@ class RowPlaces {
   int64_t bytes() const;
   void write(uint8_t* to) const;
 
-  struct Place {
+  struct ItemAddress {
     uint32_t page;  // of the group
     uint16_t item;
   };
   /// Of a row of what write() wrote.
-  static Place find(const uint8_t* places, int64_t row);
+  static ItemAddress find(const uint8_t* places, int64_t row);
   /// Of all rows, `begin` being the group's first block: as registers of tids.
   static void write_tids(const uint8_t* places, uint32_t begin, int64_t* tids);
   static int64_t rows(const uint8_t* places);

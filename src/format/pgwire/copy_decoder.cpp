@@ -391,7 +391,7 @@ Status CopyDecoder::feed(const uint8_t* bytes, int64_t size) {
 
 std::optional<std::span<const uint8_t>> CopyDecoder::take_value(const uint8_t* bytes, int64_t size) {
   constexpr int64_t kCount = 2, kHeader = kCount + 4;
-  if (place_ != Place::kRows || !pending_.empty() || size < kHeader || load<int16_t>(bytes) != 1 ||
+  if (stage_ != Stage::kRows || !pending_.empty() || size < kHeader || load<int16_t>(bytes) != 1 ||
       load<int32_t>(bytes + kCount) != size - kHeader)
     return std::nullopt;
   ++rows_;
@@ -399,16 +399,16 @@ std::optional<std::span<const uint8_t>> CopyDecoder::take_value(const uint8_t* b
 }
 
 Status CopyDecoder::finish() const {
-  if (place_ == Place::kEnd && pending_.empty()) return Status::ok();
+  if (stage_ == Stage::kEnd && pending_.empty()) return Status::ok();
   return corrupt("The data end in the middle of a row or lack their end.");
 }
 
 /// Bytes of the header, of a row, or of the end; 0 when not all of them have come.
 Result<int64_t> CopyDecoder::take(const uint8_t* bytes, int64_t size) {
-  switch (place_) {
-    case Place::kHeader: return take_header(bytes, size);
-    case Place::kRows: return take_row(bytes, size);
-    case Place::kEnd: break;
+  switch (stage_) {
+    case Stage::kHeader: return take_header(bytes, size);
+    case Stage::kRows: return take_row(bytes, size);
+    case Stage::kEnd: break;
   }
   return corrupt("There is something behind the end of the data.");
 }
@@ -424,7 +424,7 @@ Result<int64_t> CopyDecoder::take_header(const uint8_t* bytes, int64_t size) {
   const int64_t extension = load<uint32_t>(bytes + kSignature + 4);
   if (extension > kMaxField) return corrupt("The header of COPY's binary format is too long.");
   if (size - kFixed < extension) return int64_t{0};
-  place_ = Place::kRows;
+  stage_ = Stage::kRows;
   return kFixed + extension;
 }
 
@@ -432,7 +432,7 @@ Result<int64_t> CopyDecoder::take_row(const uint8_t* bytes, int64_t size) {
   if (size < 2) return int64_t{0};
   const auto count = load<int16_t>(bytes);
   if (count == -1) {
-    place_ = Place::kEnd;
+    stage_ = Stage::kEnd;
     return int64_t{2};
   }
   const auto stored = static_cast<int16_t>(records_.empty() ? wires_.size() : records_.size());

@@ -77,7 +77,7 @@ class CopyDecoder {
   int64_t rows() const { return rows_; }
 
  private:
-  enum class Place : uint8_t { kHeader, kRows, kEnd };
+  enum class Stage : uint8_t { kHeader, kRows, kEnd };
 
   Result<int64_t> take(const uint8_t* bytes, int64_t size);
   Result<int64_t> take_header(const uint8_t* bytes, int64_t size);
@@ -95,7 +95,7 @@ class CopyDecoder {
   std::vector<columnar::ColumnBuilder>* columns_;
   std::vector<uint8_t> pending_;  // the part of a row that has come so far
   int64_t rows_ = 0;
-  Place place_ = Place::kHeader;
+  Stage stage_ = Stage::kHeader;
   std::vector<size_t> records_;  // empty: columns come as they are
   int key_count_ = 0;
   KeyChange key_changed_;

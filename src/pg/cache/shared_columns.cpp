@@ -362,11 +362,11 @@ uint8_t* SharedColumns::map(uint32_t segment) {
 
 SharedColumns::Found SharedColumns::find(const GroupId& group, XLogRecPtr version, const std::vector<ColumnId>& ids,
                                          const Turn& turn, Pins* pins, FoundColumn* columns) {
-  struct Place {
+  struct Location {
     uint32_t segment;
     uint64_t offset;
   };
-  std::vector<Place> places(ids.size(), Place{kNone, 0});
+  std::vector<Location> places(ids.size(), Location{kNone, 0});
   {
     Locked locked(&control_->lock, LW_SHARED);
     for (uint32_t i = *control_->bucket_of(group); i != kNone; i = control_->entry(i)->next_in_bucket) {
@@ -379,9 +379,9 @@ SharedColumns::Found SharedColumns::find(const GroupId& group, XLogRecPtr versio
       places[index] = {entry.segment, entry.offset};
       columns[index].shape = entry.shape;
     }
-    if (std::any_of(places.begin(), places.end(), [](const Place& place) { return place.segment == kNone; }))
+    if (std::any_of(places.begin(), places.end(), [](const Location& place) { return place.segment == kNone; }))
       return Found::kSome;
-    for (const Place& place : places) {
+    for (const Location& place : places) {
       pin(place.segment, pins);
       auto* last_use = &control_->segments[place.segment].last_use;
       if (pg_atomic_read_u64(last_use) < turn.now) pg_atomic_write_u64(last_use, turn.now);

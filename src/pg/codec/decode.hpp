@@ -17,7 +17,7 @@
 namespace strom::pg::codec {
 
 /// Where the rows being decoded come from, for error messages. Strings outlive the decoder's use.
-struct Place {
+struct RowSite {
   const char* column = "";
   const char* file = "";
   int batch = 0;
@@ -32,7 +32,7 @@ struct Decoder {
   int32_t length = -1;                                   // n of char(n), -1 = not padded
   columnar::TimeUnit unit = columnar::TimeUnit::kMicro;  // of times and durations
   registry::TypeId type = registry::TypeId::kBool;       // of columns in register layout
-  const Place* place = nullptr;
+  const RowSite* place = nullptr;
   bool names_place = true;                       // errors say where the row stands; else somebody else does
   const struct NestedDecoder* nested = nullptr;  // reads rows instead of `read`
 };
@@ -45,7 +45,7 @@ Decoder make_decoder(const columnar::Field& field, const registry::TypeInfo& typ
 /// Reader of a column of an Arrow file as any type that fits: `view` is of `field`, which outlives the decoder. What it
 /// needs is allocated in the current memory context. May throw.
 Decoder make_file_decoder(const columnar::Field& field, SqlType declared, const columnar::ColumnView& view,
-                          const Place* place);
+                          const RowSite* place);
 
 /// The value by file_decoder's decoder tree; see nested_decode.cpp.
 Datum decode_nested(const Decoder& decoder, int64_t row, bool* is_null);

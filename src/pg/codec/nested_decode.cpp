@@ -38,7 +38,7 @@ bool is_indirect(const ColumnView& view) {
 /// Builds trees. May throw; what they consist of is palloc'd.
 class TreeBuilder {
  public:
-  explicit TreeBuilder(const Place* place) : place_(place) {}
+  explicit TreeBuilder(const RowSite* place) : place_(place) {}
 
   NestedDecoder* build(const Field& field, const ColumnView& view, SqlType declared, bool in_json) {
     auto* decoder = guard([] { return make_objects<NestedDecoder>(1); });
@@ -200,12 +200,12 @@ class TreeBuilder {
     }
   }
 
-  const Place* place_;
+  const RowSite* place_;
 };
 
 }  // namespace
 
-Decoder make_file_decoder(const Field& field, SqlType declared, const ColumnView& view, const Place* place) {
+Decoder make_file_decoder(const Field& field, SqlType declared, const ColumnView& view, const RowSite* place) {
   const SqlType base = domain_base(declared);
   const bool is_plain = base.oid == declared.oid && !columnar::is_nested(field.layout) && !is_indirect(view) &&
                         conversion_of(field, base) == Conversion::kValue;
@@ -382,7 +382,7 @@ struct RowContext {
 
 void describe_row(void* argument) {
   const auto* context = static_cast<const RowContext*>(argument);
-  const Place* place = context->decoder->place;
+  const RowSite* place = context->decoder->place;
   if (place != nullptr)
     errcontext("column \"%s\" of file \"%s\", record batch %d, row %lld", place->column, place->file, place->batch,
                static_cast<long long>(context->row));

@@ -61,7 +61,7 @@ struct NestedDecoder {
   JsonLeaf* json = nullptr;                             // of a leaf inside of a kJson
   Oid domain = InvalidOid;                              // the type, if it is a domain
   void** domain_cache = nullptr;
-  const Place* place = nullptr;
+  const RowSite* place = nullptr;
 };
 
 /// A row of one of `root`'s descendants: where the values of row `row` really stand.

@@ -75,7 +75,7 @@ int sample(Relation relation, HeapTuple* tuples, int wanted, double* total_rows)
   std::vector<AttrNumber> attnums;
   for (const SourceColumn& column : source->columns()) attnums.push_back(column.attnum);
   std::vector<codec::Decoder> decoders(attnums.size());
-  std::vector<codec::Place> places(attnums.size());
+  std::vector<codec::RowSite> places(attnums.size());
   size_t done = 0;
   int64_t first_row = 0;
   for (size_t index = 0; index < source->chunks().size() && done < rows.size(); ++index) {

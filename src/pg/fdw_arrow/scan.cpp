@@ -46,7 +46,7 @@ struct ArrowScan {
   ParallelScan* parallel;
   codec::Decoder* decoders;  // one for each referenced column
   AttrNumber* attnums;
-  codec::Place* places;
+  codec::RowSite* places;
   MemoryContext decoder_memory;  // of the current chunk's
   int column_count;
   int64_t next_row, rows;                   // in the current chunk
@@ -87,7 +87,7 @@ ArrowScan* open_scan(ForeignScanState* node, Oid relid, const ForeignScan* plan,
   auto* scan = boundary::guard([context, count] {
     auto* s = static_cast<ArrowScan*>(MemoryContextAllocZero(context, sizeof(ArrowScan)));
     s->decoders = static_cast<codec::Decoder*>(MemoryContextAllocZero(context, sizeof(codec::Decoder) * (count + 1)));
-    s->places = static_cast<codec::Place*>(MemoryContextAllocZero(context, sizeof(codec::Place) * (count + 1)));
+    s->places = static_cast<codec::RowSite*>(MemoryContextAllocZero(context, sizeof(codec::RowSite) * (count + 1)));
     s->decoder_memory = AllocSetContextCreate(context, "arrow_fdw decoders", ALLOCSET_SMALL_SIZES);
     s->attnums = static_cast<AttrNumber*>(MemoryContextAllocZero(context, sizeof(AttrNumber) * (count + 1)));
     return s;

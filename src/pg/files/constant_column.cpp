@@ -102,18 +102,18 @@ Datum ConstantColumn::parse(const std::string& text, const std::string& file) co
 
 // Memory of PostgreSQL would not live as long as this object.
 void ConstantColumn::keep(Datum datum, Value* value) const {
-  struct Place {
+  struct FlatDatum {
     bool by_value;
     Size size;
     Datum datum;
   };
-  const Place place = guard([this, datum] {
+  const FlatDatum place = guard([this, datum] {
     int16 length;
     bool by_value;
     get_typlenbyval(type_.oid, &length, &by_value);
     Datum flat = datum;
     if (length == -1) flat = PointerGetDatum(PG_DETOAST_DATUM(datum));
-    return Place{by_value, by_value ? 0 : datumGetSize(flat, by_value, length), flat};
+    return FlatDatum{by_value, by_value ? 0 : datumGetSize(flat, by_value, length), flat};
   });
   value->datum = place.datum;
   if (place.by_value) return;

@@ -245,7 +245,8 @@ const Field& Source::field(int file, int column) const {
   return bound.fields[file] < 0 ? bound.values->field() : files_[file]->schema().fields[bound.fields[file]];
 }
 
-codec::Decoder Source::decoder(int64_t chunk, int column, const columnar::BatchView& batch, codec::Place* place) const {
+codec::Decoder Source::decoder(int64_t chunk, int column, const columnar::BatchView& batch,
+                               codec::RowSite* place) const {
   const Chunk& at = chunks_[chunk];
   const SourceColumn& bound = columns_[column];
   *place = {bound.name.c_str(), files_[at.file]->path().c_str(), at.batch};

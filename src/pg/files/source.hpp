@@ -93,7 +93,7 @@ class Source : public pruning::ChunkStatistics {
 
   /// The reader of column `column` of a chunk, whose batch() is given; `place` outlives its use, as does
   /// the current memory context. May throw.
-  codec::Decoder decoder(int64_t chunk, int column, const columnar::BatchView& batch, codec::Place* place) const;
+  codec::Decoder decoder(int64_t chunk, int column, const columnar::BatchView& batch, codec::RowSite* place) const;
 
   /// Views of all columns() of a chunk, in order: those that `loaded` has by load_column(), else from `store` or
   /// decompressed by the calling thread; valid as long as this object, the store and the result. Thread-safe, calls no

@@ -19,7 +19,7 @@ namespace {
 /// Raised when the form of custom_private changes.
 constexpr int kVersion = 2;
 
-enum Place { kVersionAt, kKindAt, kProgramAt, kFieldsAt };
+enum SpecIndex { kVersionAt, kKindAt, kProgramAt, kFieldsAt };
 
 template <class T>
 concept Number = std::integral<T> || std::is_enum_v<T>;

@@ -9,7 +9,7 @@ namespace {
 constexpr std::chrono::milliseconds kInterval{50};
 
 /// Places among the numbers, which are PGSTAT_NUM_PROGRESS_PARAM.
-enum Place : int {
+enum ProgressIndex : int {
   kMark = 10,
   kSteps,
   kTable,

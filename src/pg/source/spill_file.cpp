@@ -49,9 +49,9 @@ void SpillFile::write(std::span<const ColumnView> batch) {
       return OpenTemporaryFile(false);
     });
   }
-  std::vector<Place> places;
+  std::vector<SpilledColumn> places;
   for (const ColumnView& view : batch) {
-    Place place{view, -1, -1, -1};
+    SpilledColumn place{view, -1, -1, -1};
     place.validity = write_buffer(view.validity, (view.length + 7) / 8);
     place.values = write_buffer(view.values, values_size(view));
     place.data = write_buffer(view.data, view.data_size);
@@ -70,7 +70,7 @@ void SpillFile::map() {
 
 std::vector<ColumnView> SpillFile::columns(size_t index) const {
   std::vector<ColumnView> columns;
-  for (const Place& place : batches_[index]) {
+  for (const SpilledColumn& place : batches_[index]) {
     ColumnView view = place.view;
     const uint8_t* base = mapped_->data();
     view.validity = place.validity < 0 ? nullptr : base + place.validity;

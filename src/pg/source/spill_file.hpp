@@ -25,7 +25,7 @@ class SpillFile {
 
  private:
   /// A column with offsets into the file; -1 = no such buffer.
-  struct Place {
+  struct SpilledColumn {
     columnar::ColumnView view;
     int64_t validity, values, data;
   };
@@ -34,7 +34,7 @@ class SpillFile {
 
   File file_ = -1;
   int64_t size_ = 0;
-  std::vector<std::vector<Place>> batches_;
+  std::vector<std::vector<SpilledColumn>> batches_;
   std::shared_ptr<const base::MappedFile> mapped_;
 };
 

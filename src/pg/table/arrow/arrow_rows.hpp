@@ -63,7 +63,7 @@ class ArrowRows : public source::DecodedRows {
   std::vector<int64_t> chosen_;                             // chunks of source_
   int64_t rows_ = 0;                                        // in them
   std::vector<codec::Decoder> decoders_;
-  std::vector<codec::Place> places_;
+  std::vector<codec::RowSite> places_;
   columnar::BatchView decoded_;
   int64_t decoded_chunk_ = -1;
 };
