@@ -20,6 +20,10 @@ sources = {str(path.relative_to(ROOT / "python")) for path in (ROOT / "python").
 ok(len(sources) > 8 and sources <= names, "every module is in it", sources - names)
 equal([name for name in names if not name.startswith(("strom/", "strom_kv/", "cupy_strom/", "pg_strom-"))], [], "and nothing else")
 equal(list((ROOT / "python").glob("*.egg-info")) + list((ROOT / "python").glob("build")), [], "nothing is left in the sources")
+# Of the packages' own names: what they import differs from one machine to the next.
+checked = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--no-site-packages", "--ignore-missing-imports", "--cache-dir", OUT / "mypy",
+                          "strom", "strom_kv", "cupy_strom"], capture_output=True, text=True, cwd=ROOT / "python")
+ok(checked.returncode == 0, "the types of the packages", checked.stdout + checked.stderr)
 installed = OUT / "installed"
 subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", installed, wheels[0]], check=True, capture_output=True)
 code = "import strom, strom_kv, cupy_strom; print(callable(strom_kv.attach) and strom.__file__.startswith(sys.argv[1]) and callable(cupy_strom.ipc_import) and callable(strom.connect))"
