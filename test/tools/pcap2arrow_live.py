@@ -5,40 +5,20 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 
 import pyarrow as pa
 
 import packets as p
+from cable import enter_namespace, ip, make_cable
 from checks import done, equal, folder, ok, program, run, start, wait_until
 
-if "STROM_IN_NAMESPACE" not in os.environ:
-    # Its own interfaces and mounts; a user who is not root is root there.
-    options = ["-nm"] if os.geteuid() == 0 else ["-rnm"]
-    if subprocess.run(["unshare", *options, "true"], capture_output=True).returncode != 0:
-        print("no network namespaces here, so nothing can be captured")
-        done()
-    os.execvpe("unshare", ["unshare", *options, sys.executable, *sys.argv], {**os.environ, "STROM_IN_NAMESPACE": "1"})
-
+enter_namespace()
 OUT = folder("pcap2arrow_live")
 ALL = ",".join(p.HEADERS)
 r = p.random_source(2)
 
 
-def ip(*arguments):
-    subprocess.run(["ip", *arguments], check=True)
-
-
-def make_cable():
-    ip("link", "add", "left", "type", "veth", "peer", "name", "right")
-    for name in ("left", "right"):
-        # No packets of the kernel's own.
-        subprocess.run(["sysctl", "-qw", f"net.ipv6.conf.{name}.disable_ipv6=1"], capture_output=True)
-        ip("link", "set", name, "mtu", "3000", "up")
-
-
-ip("link", "set", "lo", "up")
 make_cable()
 wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 wire.bind(("left", 0))

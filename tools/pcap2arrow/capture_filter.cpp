@@ -63,6 +63,17 @@ Result<std::vector<sock_filter>> compile_filter(const std::string& filter, const
   return handle == nullptr ? out_of_memory() : compile(handle.get(), filter);
 }
 
+Result<std::shared_ptr<const PacketFilter>> PacketFilter::create(const std::string& filter, int64_t snap) {
+  const Handle handle(pcap_open_dead(DLT_EN10MB, snap == 0 ? kAllBytes : static_cast<int>(snap)));
+  if (handle == nullptr) return out_of_memory();
+  STROM_ASSIGN(auto program, compile(handle.get(), filter));
+  return std::shared_ptr<const PacketFilter>(new PacketFilter(std::move(program)));
+}
+
+uint32_t PacketFilter::bytes_of(const uint8_t* packet, uint32_t length) const {
+  return bpf_filter(reinterpret_cast<const bpf_insn*>(program_.data()), packet, length, length);
+}
+
 std::string filter_library() {
   std::string version = pcap_lib_version();
   version = version.substr(0, version.find(" ("));

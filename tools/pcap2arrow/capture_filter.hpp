@@ -4,6 +4,7 @@
 #include <linux/filter.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,19 @@ namespace strom::pcap2arrow {
 /// says of the filter.
 Result<std::vector<sock_filter>> compile_filter(const std::string& filter, const std::string& interface, uint16_t link,
                                                 int64_t snap);
+
+/// A filter that runs in this process, for packets of Ethernet that no filter of the kernel has seen. Thread-safe.
+class PacketFilter {
+ public:
+  /// `snap` as above. kInvalidParameter: what libpcap says of the filter.
+  static Result<std::shared_ptr<const PacketFilter>> create(const std::string& filter, int64_t snap);
+  /// How many bytes of a packet are taken, which may be more than it has; 0: it is not.
+  uint32_t bytes_of(const uint8_t* packet, uint32_t length) const;
+
+ private:
+  explicit PacketFilter(std::vector<sock_filter> program) : program_(std::move(program)) {}
+  std::vector<sock_filter> program_;
+};
 
 /// kInvalidParameter for what can be no filter of any interface.
 Status check_filter(const std::string& filter);

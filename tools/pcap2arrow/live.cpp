@@ -22,6 +22,7 @@
 #include "pcap2arrow/ring_source.hpp"
 #include "pcap2arrow/row_maker.hpp"
 #include "pcap2arrow/time_window.hpp"
+#include "pcap2arrow/xdp_source.hpp"
 
 namespace strom::pcap2arrow {
 
@@ -336,8 +337,10 @@ Result<Captured> capture(const Settings& settings, tool::Progress& progress) {
   const int threads = static_cast<int>(std::max<int64_t>(1, settings.threads));
   std::vector<std::unique_ptr<PacketSource>> sources;
   for (const std::string& interface : settings.interfaces) {
-    STROM_ASSIGN(auto rings, open_rings(settings, interface, threads));
-    for (auto& ring : rings) sources.push_back(std::move(ring));
+    auto opened = settings.xdp.empty() ? open_rings(settings, interface, threads)
+                                       : open_xdp(settings, interface, static_cast<int>(settings.threads));
+    STROM_ASSIGN(auto found, std::move(opened));
+    for (auto& source : found) sources.push_back(std::move(source));
   }
   STROM_TRY(drop_privileges(settings.user));
   return capture_from(settings, std::move(sources), progress);

@@ -62,6 +62,12 @@ void add_capture_options(OptionTable& table, Settings& settings) {
             "how threads share packets: hash of the flow (default), cpu, lb (in turn), queue of the network card, "
             "rollover (the next when one is full)")
       .one_of({"hash", "cpu", "lb", "queue", "rollover"});
+  table
+      .text(0, "xdp", "MODE", &settings.xdp,
+            "takes the packets that come in by AF_XDP, before and instead of the network stack: for an interface that "
+            "has nothing else to do; generic (for any driver), or driver")
+      .one_of({"generic", "driver"})
+      .alone_means("generic");
   constexpr int64_t kLeastRing = 2 << 20;
   table.size(0, "ring-size", &settings.ring_size, kLeastRing,
              "memory in which the kernel keeps packets until they are taken, for each thread (default 64m)");
@@ -141,6 +147,14 @@ void add_output_options(OptionTable& table, Settings& settings) {
       .alone_means("*");
 }
 
+Status check_xdp(const Settings& settings) {
+  if (settings.hardware_time) return usage_error("--hardware-time does not go with --xdp");
+  if (settings.direction == "out") return usage_error("--xdp takes packets that come in, not --direction=out");
+  for (const std::string& name : settings.interfaces)
+    if (name == "any") return usage_error("--xdp needs the name of an interface, not any");
+  return Status::ok();
+}
+
 Status check_capture(const Settings& settings) {
   constexpr int64_t kMostRing = int64_t{4} << 30;
   if (!settings.files.empty()) return usage_error("-i captures, so there is no file to read");
@@ -150,19 +164,17 @@ Status check_capture(const Settings& settings) {
   for (const std::string& name : settings.interfaces)
     if (name == "any" && (settings.promiscuous || settings.hardware_time))
       return usage_error("--promiscuous and --hardware-time need the name of an interface, not any");
-  return Status::ok();
+  return settings.xdp.empty() ? Status::ok() : check_xdp(settings);
 }
 
 Status check_files(const Settings& settings) {
   if (settings.files.empty()) return usage_error("no file to read and no interface; see pcap2arrow --help");
-  const std::pair<bool, const char*> needs_capture[] = {{!settings.filter.empty(), "-r"},
-                                                        {settings.snap > 0, "--snap"},
-                                                        {settings.promiscuous, "--promiscuous"},
-                                                        {settings.hardware_time, "--hardware-time"},
-                                                        {settings.count > 0, "-c"},
-                                                        {settings.duration > 0, "--duration"},
-                                                        {settings.stat_interval > 0, "-s"},
-                                                        {!settings.user.empty(), "--user"}};
+  const std::pair<bool, const char*> needs_capture[] = {
+      {!settings.filter.empty(), "-r"},        {settings.snap > 0, "--snap"},
+      {settings.promiscuous, "--promiscuous"}, {settings.hardware_time, "--hardware-time"},
+      {!settings.xdp.empty(), "--xdp"},        {settings.count > 0, "-c"},
+      {settings.duration > 0, "--duration"},   {settings.stat_interval > 0, "-s"},
+      {!settings.user.empty(), "--user"}};
   if (settings.follow && settings.files.size() > 1) return usage_error("--follow goes with one file");
   for (const auto& [is_given, name] : needs_capture)
     if (is_given) return usage_error(fmt::format("{} is for captures, see -i", name));

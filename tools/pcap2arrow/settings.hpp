@@ -21,6 +21,7 @@ struct Settings {
   int64_t snap = 0;                     // bytes of a packet at most; 0: all
   bool promiscuous = false, hardware_time = false;
   std::string fanout = "hash", direction = "both";
+  std::string xdp;                                     // AF_XDP: generic, driver; empty: AF_PACKET
   int64_t ring_size = int64_t{64} << 20;               // of each thread
   int64_t count = 0, duration = 0, stat_interval = 0;  // packets, seconds, seconds; 0: none
   std::string user;                                    // whom to become
