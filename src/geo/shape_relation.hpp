@@ -145,9 +145,13 @@ class ShapeRelation {
 
   STROM_BASE_INLINE Verdict intersects() {
     bool meets = false, unknown = false;
-    for_contacts([&](const Edge&, const Edge&, Contact found) {
-      unknown = unknown || found == Contact::kUnknown;
-      meets = found != Contact::kUnknown;
+    // GEOS leaves out polygons without an area.
+    const auto has_area = [](const EdgeBlocks& shape, const Edge& edge) {
+      return !shape.is_area() || shape.ring(edge.ring).turns;
+    };
+    for_contacts([&](const Edge& of_a, const Edge& of_b, Contact found) {
+      meets = found != Contact::kUnknown && has_area(a_, of_a) && has_area(b_, of_b);
+      unknown = unknown || !meets;
       return !meets;
     });
     if (meets) return Verdict::kYes;
@@ -156,8 +160,9 @@ class ShapeRelation {
     const auto lies_in = [&uncertain](const EdgeBlocks& inner, const EdgeBlocks& area) {
       for (int32_t r = 0; area.is_area() && r < inner.rings(); ++r) {
         const Answer answer = locate_in(area, inner.point(r, 0), kNoRing);
-        if (answer == Answer::kInside) return true;
-        uncertain = uncertain || answer != Answer::kOutside;
+        if (answer == Answer::kOutside) continue;
+        if (answer == Answer::kInside && (!inner.is_area() || inner.ring(r).turns)) return true;
+        uncertain = true;
       }
       return false;
     };

@@ -90,6 +90,19 @@ TEST(Shapes, InvalidPolygons) {
   EXPECT_EQ(answers(area({{{{8, 3}, {8, 3}, {8, 3}, {8, 3}}}}), lines({{{8, 0}, {4, 3}, {8, 3}}}))[2], '?');
 }
 
+// GEOS leaves them out, so they meet nothing.
+TEST(Shapes, PolygonsWithoutArea) {
+  constexpr size_t kMeets = 2;
+  const std::string flat = area({{{{2, 2}, {6, 2}, {4, 2}, {2, 2}}}});
+  EXPECT_EQ(answers(flat, lines({{{4, 0}, {4, 4}}}))[kMeets], '?');
+  EXPECT_EQ(answers(flat, area({{rectangle(2, 2, 3, 3)}}))[kMeets], '?');
+  EXPECT_EQ(answers(kSquare, flat)[kMeets], '?');
+  // Another part has one.
+  EXPECT_EQ(
+      answers(area({{{{2, 2}, {6, 2}, {4, 2}, {2, 2}}}, {rectangle(3, 3, 5, 5)}}), lines({{{4, 0}, {4, 4}}}))[kMeets],
+      'y');
+}
+
 TEST(Shapes, NumbersWhoseProductsAreNone) {
   const std::string tiny = area({{rectangle(0, 0, 8e-160, 8e-160)}});
   EXPECT_EQ(answers(tiny, tiny), "??????y");  // the same bytes
