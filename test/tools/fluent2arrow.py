@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import os
 import random
+import resource
 import shutil
 import signal
 import socket
@@ -222,6 +223,19 @@ for link in crowd:
     link.close()
 status, out, err = receiver.stop()
 ok(status == 0 and rows(OUT / "bad" / "fine.arrow")[0]["n"] == 42, "it has lived through all", status, err)
+
+# ---- More tags than files can be open at once ----
+receiver = Receiver(str(OUT / "tags" / "{tag}.arrow"), "--schema=n:int64", "--flush-interval=100")
+resource.prlimit(receiver.process.pid, resource.RLIMIT_NOFILE, (64, 64))
+link = receiver.connect()
+link.sendall(packed([f"tag{i}", [[1, {"n": i}]], {"chunk": f"c{i}"}] for i in range(300)))
+unpacker, found = msgpack.Unpacker(), []
+while len(found) < 300 and (data := link.recv(65536)):
+    unpacker.feed(data)
+    found += [answer["ack"] for answer in unpacker]
+equal(sorted(found) == sorted(f"c{i}" for i in range(300)), True, "all chunks of 300 tags are acknowledged")
+status, out, err = receiver.stop()
+equal((status, [[row["n"] for row in rows(OUT / "tags" / f"tag{i}.arrow")] for i in range(300)]), (0, [[i] for i in range(300)]), "a file for each tag")
 
 # ---- Columns for whatever comes ----
 found_folder = OUT / "found"
