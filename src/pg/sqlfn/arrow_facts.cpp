@@ -18,12 +18,16 @@ using columnar::Field;
 
 enum class Order { kBefore, kBeforeOrAt };
 
+// Boxes come before others where they lie to the left of them.
+constexpr int kLowX = 0, kHighX = 2;
+
 // Every value within `a` comes before every value within `b`.
 bool ends_before(const Bounds& a, const Bounds& b, Order order) {
   const bool or_at = order == Order::kBeforeOrAt;
   switch (a.kind) {
     case Bounds::Kind::kInteger: return or_at ? a.high <= b.low : a.high < b.low;
     case Bounds::Kind::kReal: return or_at ? a.high_real <= b.low_real : a.high_real < b.low_real;
+    case Bounds::Kind::kBox: return or_at ? a.box[kHighX] <= b.box[kLowX] : a.box[kHighX] < b.box[kLowX];
     case Bounds::Kind::kText: break;
   }
   if (a.high_is_prefix) return a.high_text < b.low_text && !b.low_text.starts_with(a.high_text);
@@ -34,6 +38,7 @@ bool has_lower_end(const Bounds& a, const Bounds& b) {
   switch (a.kind) {
     case Bounds::Kind::kInteger: return a.high < b.high;
     case Bounds::Kind::kReal: return a.high_real < b.high_real;
+    case Bounds::Kind::kBox: return a.box[kHighX] < b.box[kHighX];
     case Bounds::Kind::kText: break;
   }
   return a.high_text < b.high_text;
@@ -43,6 +48,7 @@ bool begins_later(const Bounds& a, const Bounds& b) {
   switch (a.kind) {
     case Bounds::Kind::kInteger: return a.low > b.low;
     case Bounds::Kind::kReal: return a.low_real > b.low_real;
+    case Bounds::Kind::kBox: return a.box[kLowX] > b.box[kLowX];
     case Bounds::Kind::kText: break;
   }
   return a.low_text > b.low_text;
@@ -56,7 +62,7 @@ std::string order_of(const FileReader& file, int field) {
     boundary::check_for_interrupts();
     if (value_or_throw(file.batch_rows(batch)) == 0) continue;
     auto bounds = value_or_throw(file.bounds(batch, field));
-    if (!bounds.has_value()) return {};
+    if (!bounds.has_value() || bounds->kind == Bounds::Kind::kBox) return {};
     if (last.has_value()) {
       ascends = ascends && ends_before(*last, *bounds, Order::kBeforeOrAt);
       descends = descends && ends_before(*bounds, *last, Order::kBeforeOrAt);
