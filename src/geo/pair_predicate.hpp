@@ -46,7 +46,10 @@ class LineTally {
     if (is_same(a, p) || is_same(b, p)) return true;
     const Side side = agreed_side(a, b, p), turned = agreed_side(b, a, p);
     if (side == Side::kUnknown || turned == Side::kUnknown) uncertain_ = true;
-    return side == Side::kOn;
+    if (side == Side::kOn) return true;
+    // Where a line crosses itself, GEOS takes the rounded crossing for a point of it.
+    if (!is_clear_of({a, b, 0, 0}, p)) uncertain_ = true;
+    return false;
   }
 
   int32_t ends_ = 0;
