@@ -29,7 +29,8 @@ build() {
     # What does not depend on PostgreSQL was built and tested once, for the system's.
     options+=(-B "$(build_dir "$preset")" -DSTROM_TOOLS=OFF)
     targets=(pg_strom pg_strom_sql stromkv)
-    [[ $tests == OFF ]] || targets+=(boundary_test table_kind_test plan_spec_test strom_host_device strom_fake_cufile ssbgen)
+    [[ $tests == OFF ]] || targets+=(boundary_test table_kind_test plan_spec_test strom_host_device strom_fake_cufile ssbgen
+                                      arrow_append_loop)
   fi
   # `make install` installs what `make` has built.
   rm -f "$(build_dir "$preset")/made_by_make"

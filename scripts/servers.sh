@@ -182,12 +182,12 @@ earlier_source() {
 
 # server_from_source HOME PACKAGE SUITE
 server_from_source() {
-  require_packages bison flex liblz4-dev
+  require_packages bison flex liblz4-dev libicu-dev pkg-config
   debian_source "$@"
   say "compiling $2 (two to six minutes)"
   (
     cd "$1/source" || exit 1
-    { ./configure -q --prefix="$1/install" --without-icu --without-readline --with-lz4 CC="ccache gcc" CFLAGS=-O1 &&
+    { ./configure -q --prefix="$1/install" --with-icu --without-readline --with-lz4 CC="ccache gcc" CFLAGS=-O1 &&
       nice make -s -j"$(nproc)" -C src install; } >"$1/build.log" 2>&1
   ) || { tail -n 20 "$1/build.log" >&2 && die "compiling $2 failed; see $1/build.log"; }
   rm -rf "$1/source" "$1/apt" "$1"/*.orig.tar.*
