@@ -45,6 +45,15 @@ class Receiver:
         return self.process.returncode, out, err
 
 
+def is_closed(link, data=b""):
+    """After the data. A receiver that closes the connection before it has read everything resets it."""
+    try:
+        link.sendall(data)
+        return link.recv(100) == b""
+    except ConnectionError:
+        return True
+
+
 def event_time(seconds, nanoseconds):
     return msgpack.ExtType(0, struct.pack(">II", seconds, nanoseconds))
 
@@ -195,8 +204,7 @@ for name, data in (("text", b"GET / HTTP/1.1\r\n\r\n"), ("a byte of none", b"\xc
                    ("packed events cut off", msgpack.packb(["t", packed([[1, {"n": 1}]])[:-1]])), ("a time that is too large", msgpack.packb(["t", 2**62, {"n": 1}])),
                    ("a time that is no number", msgpack.packb(["t", float("nan"), {"n": 1}]))):
     with receiver.connect() as link:
-        link.sendall(data)
-        equal(link.recv(100), b"", f"{name}: the connection is closed")
+        ok(is_closed(link, data), f"{name}: the connection is closed")
 # Without a schema records become JSON: keys that have keys would double with each level.
 inside = b"\x01"
 for _ in range(30):
@@ -290,7 +298,7 @@ link.sendall(msgpack.packb(["b", packed([[1, {"one": 2}]]), {"chunk": "r2"}]))
 link.sendall(msgpack.packb(["b", packed([[1, {"one": 3, "more": True}]]), {"chunk": "r3"}]))
 link.sendall(msgpack.packb(["b", packed([[1, {"one": "t", "last": 1}]]), {"chunk": "r4"}]))
 link.sendall(msgpack.packb(["b", packed([[1, {"one": 5}], [1, 5]]), {"chunk": "broken"}]))
-equal(link.recv(100), b"", "a damaged message")
+ok(is_closed(link), "a damaged message")
 receiver.stop()
 equal((len(rows(found_folder / "a-3.arrow")), (found_folder / "a-4.arrow").exists()), (3, False), "a restart goes on with the last file")
 equal([[{key: value for key, value in row.items() if key in ("one", "more", "last")} for row in rows(found_folder / f"b{number}.arrow")] for number in ("", "-1", "-2")],
@@ -383,12 +391,11 @@ with receiver.connect() as link:
     ok(acknowledged(link, "k"), "then events are taken, also those that came with it")
 with receiver.connect() as link:
     equal(greet(link, b"other", early=event), (False, "shared_key mismatch"), "another key")
-    equal(link.recv(100), b"", "ends the connection")
+    ok(is_closed(link), "ends the connection")
 for name, data in (("no PING", event), ("a PING cut off", msgpack.packb(["PING", "h"])), ("a PING of numbers", msgpack.packb(["PING", 1, 2, 3, 4, 5])), ("too much", b"\xc6\x00\x10\x00\x00" + b"x" * 70000)):
     with receiver.connect() as link:
         link.recv(65536)
-        link.sendall(data)
-        equal(link.recv(100), b"", f"{name}: the connection is closed")
+        ok(is_closed(link, data), f"{name}: the connection is closed")
 status, out, err = receiver.stop()
 ok(status == 0 and "1 events" in out and "is refused" in err and len(rows(OUT / "keys.arrow")) == 1, "events of strangers are not taken", status, out, err)
 receiver = Receiver(str(OUT / "users.arrow"), "--schema=n:int64", "--flush-interval=20", f"--shared-key-file={key_file}", f"--users-file={users}")
@@ -427,7 +434,7 @@ with known.wrap_socket(receiver.connect(), server_hostname="127.0.0.1") as link:
 try:
     with trusting.wrap_socket(receiver.connect(), server_hostname="127.0.0.1") as link:
         link.sendall(event)
-        equal(link.recv(100), b"", "a client without one")
+        ok(is_closed(link), "a client without one")
 except (ssl.SSLError, ConnectionError) as error:
     ok(True, "a client without one", error)
 status, out, err = receiver.stop()
