@@ -46,7 +46,7 @@ def in_rounds(contenders: Dict[str, Callable[[], dict]], runs: int,
         except Exception as error:
             failures[name] = str(error)
     alive = [name for name, found in measured.items() if not found]
-    for number in range(runs):
+    for number in range(runs if alive else 0):
         for name in alive[number % len(alive):] + alive[:number % len(alive)]:
             measured[name].append(contenders[name]())
     return measured, failures
