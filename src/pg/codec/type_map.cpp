@@ -478,6 +478,11 @@ const registry::TypeInfo* engine_type(Oid type) {
   return info != nullptr ? info : own_type(base);
 }
 
+bool is_geometry(const Node* expr) {
+  const registry::TypeInfo* type = engine_type(exprType(expr));
+  return type != nullptr && type->id == registry::TypeId::kGeometry;
+}
+
 SqlType base_type(SqlType type) {
   if (registry::find_type(type.oid) == nullptr) type.oid = getBaseTypeAndTypmod(type.oid, &type.typmod);
   return type;

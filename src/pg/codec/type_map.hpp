@@ -97,6 +97,9 @@ bool match_parts(const columnar::Field& structure, SqlType composite, std::vecto
 /// one, and of all arrays. nullptr when the engine does not compute with them. May ereport.
 const registry::TypeInfo* engine_type(Oid type);
 
+/// The expression is of PostGIS's type geometry, or a domain over it. May ereport.
+bool is_geometry(const Node* expr);
+
 /// `type`, or the type and modifier that it is a domain over. May ereport.
 SqlType base_type(SqlType type);
 

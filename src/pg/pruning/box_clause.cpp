@@ -8,31 +8,17 @@
 
 namespace strom::pg::pruning {
 
-namespace {
-
-bool is_geometry(Node* expr) {
-  const registry::TypeInfo* type = codec::engine_type(exprType(expr));
-  return type != nullptr && type->id == registry::TypeId::kGeometry;
-}
-
-bool is_of_postgis(Oid function) {
-  if (function < FirstNormalObjectId) return false;
-  const Oid postgis = get_extension_oid("postgis", true);
-  return OidIsValid(postgis) && getExtensionOfObject(ProcedureRelationId, function) == postgis;
-}
-
-}  // namespace
-
 // Not st_equals and ~=, which are true of two empty geometries.
 bool is_box_clause(Oid function, const List* args, double* distance) {
   constexpr const char* kNames[] = {"geometry_overlaps",   "geometry_contains", "geometry_within", "st_contains",
                                     "st_containsproperly", "st_within",         "st_covers",       "st_coveredby",
                                     "st_intersects",       "st_touches",        "st_crosses",      "st_overlaps"};
   const int count = list_length(args);
-  if (count < 2 || !is_geometry(static_cast<Node*>(linitial(args))) || !is_geometry(static_cast<Node*>(lsecond(args))))
+  if (count < 2 || !codec::is_geometry(static_cast<Node*>(linitial(args))) ||
+      !codec::is_geometry(static_cast<Node*>(lsecond(args))))
     return false;
   const char* name = get_func_name(function);
-  if (name == nullptr || !is_of_postgis(function)) return false;
+  if (name == nullptr) return false;
   *distance = 0;
   if (count == 2)
     return std::any_of(std::begin(kNames), std::end(kNames),

@@ -8,7 +8,8 @@
 
 namespace strom::pg::pruning {
 
-/// `function` is one of these, of two geometries; `distance`: by how much their boxes may be apart. May ereport.
+/// `function`, which is one of PostGIS's, is one of these, of two geometries; `distance`: by how much their boxes may
+/// be apart. May ereport.
 bool is_box_clause(Oid function, const List* args, double* distance);
 
 enum class WantedBox : uint8_t { kBox, kNone, kUnknown };

@@ -15,6 +15,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/eval/early_value.hpp"
 #include "pg/codec/decode.hpp"
+#include "pg/codec/function_extension.hpp"
 #include "pg/compat/collation.hpp"
 #include "pg/pruning/box_clause.hpp"
 #include "pg/pruning/stored_bounds.hpp"
@@ -183,7 +184,9 @@ class ChunkFilter::Compiler {
 
   bool meets_box(Oid function, List* args, Condition* to) const {
     double* distance = &to->distance;
-    if (list_length(args) < 2 || !guard([=] { return is_box_clause(function, args, distance); })) return false;
+    if (list_length(args) < 2 || codec::extension_of_function(function) != "postgis" ||
+        !guard([=] { return is_box_clause(function, args, distance); }))
+      return false;
     auto *left = static_cast<Node*>(linitial(args)), *right = static_cast<Node*>(lsecond(args));
     to->column = std::max(column_of(left), column_of(right));
     to->kind = Condition::Kind::kMeetsBox;

@@ -8,6 +8,7 @@
 #include "engine/expr/to_char.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
+#include "pg/codec/function_extension.hpp"
 #include "pg/compat/collation.hpp"
 #include "pg/planner/lowering/case_table.hpp"
 #include "pg/planner/lowering/lower.hpp"
@@ -48,7 +49,7 @@ FunctionFacts function_facts(Oid function) {
     ReleaseSysCache(tuple);
     return facts;
   });
-  if (!found.in_catalog) found.extension = extension_of_function(function);
+  if (!found.in_catalog) found.extension = codec::extension_of_function(function);
   return found;
 }
 

@@ -8,6 +8,7 @@
 #include "geo/prepare_polygon.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
+#include "pg/codec/function_extension.hpp"
 #include "pg/codec/type_map.hpp"
 #include "pg/planner/lowering/lower.hpp"
 #include "pg/planner/lowering/lowered_functions.hpp"
@@ -16,7 +17,6 @@
 namespace strom::pg::planner {
 
 using boundary::guard;
-using engine::plan::kNoNode;
 using engine::plan::NodeId;
 using registry::TypeId;
 
@@ -29,8 +29,7 @@ Status unsupported(std::string reason) { return Status(ErrorCode::kUnsupported, 
 std::string plain_name(const FunctionCall& call) { return call.name.substr(call.name.find('.') + 1); }
 
 bool is_geometry(const Node* expr) {
-  const registry::TypeInfo* type = guard([expr] { return codec::engine_type(exprType(expr)); });
-  return type != nullptr && type->id == TypeId::kGeometry;
+  return guard([expr] { return codec::is_geometry(expr); });
 }
 
 /// The bytes of a literal that is a geometry, behind the varlena header.
@@ -56,7 +55,7 @@ bool open_literal(const std::string& bytes, geo::SerializedGeometry* geometry) {
 bool postgis_call(const Node* expr, std::string* name, std::vector<const Node*>* args) {
   if (!IsA(expr, FuncExpr)) return false;
   const auto& call = *reinterpret_cast<const FuncExpr*>(expr);
-  if (extension_of_function(call.funcid) != "postgis") return false;
+  if (codec::extension_of_function(call.funcid) != "postgis") return false;
   *name = guard([&call] { return get_func_name(call.funcid); });
   for (int i = 0; i < list_length(call.args); ++i) args->push_back(static_cast<const Node*>(list_nth(call.args, i)));
   return true;

@@ -1,9 +1,6 @@
 // Which member of Lowering is for a function: the rows of registry/lowered.def. Used by lower_calls.cpp.
 #pragma once
 
-#include <cstddef>
-#include <string>
-
 #include "pg/boundary/postgres.hpp"
 
 namespace strom::pg::planner {
@@ -12,8 +9,5 @@ namespace strom::pg::planner {
 /// with "EXTENSION.NAME"; -1: there is none. A row with a signature goes before one with a name alone. Throws
 /// PostgresError.
 int lowered_row(Oid function, const char* name);
-
-/// The name of the extension that a function belongs to; empty for others. Throws PostgresError.
-const std::string& extension_of_function(Oid function);
 
 }  // namespace strom::pg::planner

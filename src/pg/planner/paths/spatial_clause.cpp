@@ -1,5 +1,6 @@
 #include "pg/planner/paths/spatial_clause.hpp"
 
+#include "pg/codec/function_extension.hpp"
 #include "pg/codec/type_map.hpp"
 #include "pg/planner/lowering/lower_check.hpp"
 #include "pg/planner/lowering/lowered_functions.hpp"
@@ -24,13 +25,8 @@ constexpr Predicate kPredicates[] = {
     {"st_intersects", SpatialMatch::kInsideOrOn, -1},
 };
 
-bool is_geometry(Node* expr) {
-  const registry::TypeInfo* type = codec::engine_type(exprType(expr));
-  return type != nullptr && type->id == registry::TypeId::kGeometry;
-}
-
 const char* postgis_name(Oid function) {
-  return extension_of_function(function) == "postgis" ? get_func_name(function) : nullptr;
+  return codec::extension_of_function(function) == "postgis" ? get_func_name(function) : nullptr;
 }
 
 /// The call's function is PostGIS's; its name, or nullptr.
@@ -136,7 +132,7 @@ bool set_tree_keys(PlannerState* state, const Clause& clause, SpatialMatch match
   for (int side = 0; side < 2; ++side) {
     auto* of_inner = static_cast<Node*>(list_nth(clause.args, side));
     auto* of_outer = static_cast<Node*>(list_nth(clause.args, 1 - side));
-    if (!is_geometry(of_inner) || !is_geometry(of_outer)) return false;
+    if (!codec::is_geometry(of_inner) || !codec::is_geometry(of_outer)) return false;
     if (!is_of(state->root, of_inner, join->inner->relids) || !is_of(state->root, of_outer, clause.outer)) continue;
     bool inner_by_coordinates, outer_by_coordinates;
     int32_t inner_srid = 0, outer_srid = 0;
@@ -184,7 +180,7 @@ bool set_spatial_keys(PlannerState* state, Expr* clause, Relids outer, EngineJoi
     if (predicate->polygon >= 0 && side != predicate->polygon) continue;
     auto* polygon = static_cast<Node*>(list_nth(args, side));
     auto* point = static_cast<Node*>(list_nth(args, 1 - side));
-    if (!is_geometry(polygon) || !is_geometry(point)) return false;
+    if (!codec::is_geometry(polygon) || !codec::is_geometry(point)) return false;
     if (!is_of(state->root, polygon, join->inner->relids) || !is_of(state->root, point, outer)) continue;
     if (predicate->polygon < 0 && !tells_sides(polygon, point)) continue;
     int32_t srid = 0;
