@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/os_error.hpp"
-#include "engine/block/fingerprint.hpp"
+#include "service/protocol.hpp"
 
 namespace strom::service {
 namespace {
@@ -42,7 +42,7 @@ uint64_t host_memory() {
 Result<std::unique_ptr<DeviceRunner>> DeviceRunner::create(std::shared_ptr<const device::Module> module, int number,
                                                            int cache_percent, std::chrono::milliseconds launch_limit,
                                                            StorageOptions storage) {
-  if (module->table().fingerprint() != engine::block::fingerprint())
+  if (module->table().fingerprint() != own_fingerprint())
     return Status(ErrorCode::kUnsupported, "device module and GPU service are of different builds")
         .with_hint("Install the files of one build, and restart the server.");
   STROM_ASSIGN(std::unique_ptr<device::Device> device, device::Device::open(std::move(module), number));

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "engine/block/fingerprint.hpp"
+
 namespace strom::service {
 namespace {
 
@@ -155,6 +157,8 @@ constexpr ErrorCode kCodes[] = {
 };
 
 }  // namespace
+
+uint64_t own_fingerprint() { return engine::block::fingerprint(); }
 
 Result<std::string> encode(uint32_t tag, const Message& message) {
   Writer writer;

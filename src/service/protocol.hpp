@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "engine/block/fingerprint.hpp"
 
 namespace strom::service {
 
@@ -33,12 +32,15 @@ struct Header {
 };
 static_assert(sizeof(Header) == 16);
 
+/// engine::block::fingerprint() of this program.
+uint64_t own_fingerprint();
+
 /// Client: opens the session, before anything else.
 struct Hello {
-  int32_t priority = 0;                             // kLowestPriority to kHighestPriority
-  std::string name;                                 // shown in the ledger, at most kMaxNameBytes
-  int32_t device = -1;                              // that the session is to use; -1: the one with the least to do
-  uint64_t program = engine::block::fingerprint();  // of the client
+  int32_t priority = 0;                  // kLowestPriority to kHighestPriority
+  std::string name;                      // shown in the ledger, at most kMaxNameBytes
+  int32_t device = -1;                   // that the session is to use; -1: the one with the least to do
+  uint64_t program = own_fingerprint();  // of the client
 };
 
 /// Service: the session is open.

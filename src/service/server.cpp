@@ -374,7 +374,7 @@ void ServerImpl::open_session(uint32_t session, const Hello& hello) {
   if (hello.device < -1 || hello.device >= static_cast<int32_t>(parts_.size()))
     return refuse(session, Status(ErrorCode::kDeviceLost, "there is no GPU " + std::to_string(hello.device))
                                .with_detail("The GPU service has " + std::to_string(parts_.size()) + "."));
-  if (hello.program != engine::block::fingerprint())
+  if (hello.program != own_fingerprint())
     return refuse(session, Status(ErrorCode::kProtocolViolation, "GPU service and server are of different builds")
                                .with_hint("Restart the server after an update of the extension."));
   Connection& connection = connections_.at(session);
