@@ -35,6 +35,21 @@ Result<Stretch> stretch_of(const base::MappedFile& file, uint64_t begin, uint64_
 
 }  // namespace
 
+Result<bool> read_first_blocks(const base::MappedFile& file, bool (*fits)(std::string_view),
+                               bool (*is_whole)(std::string_view), std::string* text) {
+  Inflater inflater;
+  for (int64_t at = 0; at < file.size() && !is_whole(*text);) {
+    if (at == 0 && !begins_block(file, 0)) return false;
+    STROM_ASSIGN(const Block block, block_at(file, at));
+    const size_t before = text->size();
+    text->resize(before + block.text_size);
+    STROM_TRY(inflater.inflate(file, block, text->data() + before));
+    if (!fits(*text)) return false;
+    at += block.size;
+  }
+  return true;
+}
+
 Status add_stretches(const base::MappedFile& file, const hts_itr_t& found, size_t region,
                      std::vector<Stretch>* stretches) {
   for (int i = 0; i < found.n_off; ++i) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/mapped_file.hpp"
@@ -20,6 +21,10 @@ struct Stretch {
   int64_t begin = 0, end = 0;
 };
 
+/// The text of the file's first blocks, until `is_whole` is true of it or the file ends. False: the file has no blocks,
+/// or `fits` is false of what they begin with. Errors: kCorruptFile.
+Result<bool> read_first_blocks(const base::MappedFile& file, bool (*fits)(std::string_view),
+                               bool (*is_whole)(std::string_view), std::string* text);
 /// Appends the stretches of a region that the library found in the index. Errors: kCorruptFile (the index is that of
 /// another file).
 Status add_stretches(const base::MappedFile& file, const hts_itr_t& found, size_t region,

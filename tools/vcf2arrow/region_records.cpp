@@ -71,16 +71,10 @@ class RegionRecords final : public VariantText {
 };
 
 Result<bool> RegionRecords::read_header() {
-  base::LargeVector<char> text;
   std::string bytes;
-  for (int64_t at = 0; at < file_->size() && !binary_header(bytes);) {
-    if (at == 0 && !begins_block(*file_, 0)) return false;
-    STROM_ASSIGN(const Block block, block_at(*file_, at));
-    STROM_TRY(inflate_all(*file_, {&block, 1}, &text));
-    bytes.append(text.data(), text.size());
-    if (!vcf2arrow::is_binary(bytes)) return false;
-    at += block.size;
-  }
+  const auto is_whole = [](std::string_view text) { return binary_header(text).has_value(); };
+  STROM_ASSIGN(const bool is_known, read_first_blocks(*file_, vcf2arrow::is_binary, is_whole, &bytes));
+  if (!is_known) return false;
   const auto found = binary_header(bytes);
   if (!found) return damaged();
   header_ = std::string(found->text);

@@ -106,17 +106,9 @@ class RegionText final : public VariantText {
 };
 
 Result<bool> RegionText::read_header() {
-  Inflater inflater;
-  for (int64_t at = 0; at < file_->size() && !format::vcf::has_whole_header(header_);) {
-    if (at == 0 && !begins_block(*file_, 0)) return false;
-    STROM_ASSIGN(const Block block, block_at(*file_, at));
-    const size_t before = header_.size();
-    header_.resize(before + block.text_size);
-    STROM_TRY(inflater.inflate(*file_, block, header_.data() + before));
-    if (vcf2arrow::is_binary(header_) || !header_.starts_with("##")) return false;
-    at += block.size;
-  }
-  return format::vcf::has_whole_header(header_);
+  const auto fits = [](std::string_view text) { return !vcf2arrow::is_binary(text) && text.starts_with("##"); };
+  STROM_ASSIGN(const bool is_known, read_first_blocks(*file_, fits, format::vcf::has_whole_header, &header_));
+  return is_known && format::vcf::has_whole_header(header_);
 }
 
 Status RegionText::find_regions(const std::vector<std::string>& regions) {
