@@ -51,68 +51,70 @@ Result<NamePattern> NamePattern::parse(std::string_view text) {
   return pattern;
 }
 
-/// Tries the parts one after another. A part that has failed at a position of the name is not tried there again. The
-/// time is proportional to parts times characters.
+/// Which ends of a name fit which ends of a pattern, found from the last part on: without recursion, which a pattern of
+/// thousands of parts would make as deep. The time is proportional to parts times characters.
 class NamePattern::Matcher {
  public:
-  Matcher(const NamePattern& pattern, std::string_view name, std::vector<std::string_view>* values)
-      : pattern_(pattern), name_(name), values_(values), failed_((pattern.parts_.size() + 1) * (name.size() + 1)) {
-    values_->assign(pattern.keys_.size(), {});
-    digits_end_.resize(name.size() + 1, name.size());
-    for (size_t i = name.size(); i-- > 0;) digits_end_[i] = is_digit(name[i]) ? digits_end_[i + 1] : i;
+  Matcher(const NamePattern& pattern, std::string_view name)
+      : parts_(pattern.parts_), name_(name), fits_((parts_.size() + 1) * (name.size() + 1)) {
+    fits_[state_of(parts_.size(), name.size())] = true;
+    for (size_t part = parts_.size(); part-- > 0;)
+      for (size_t at = name.size() + 1; at-- > 0;) fits_[state_of(part, at)] = find(part, at);
   }
 
-  bool match(size_t part, size_t at) {
-    if (part == pattern_.parts_.size()) return at == name_.size();
-    if (failed_[state_of(part, at)]) return false;
-    const bool fits = match_part(part, at);
-    failed_[state_of(part, at)] = !fits;
-    return fits;
+  bool match(std::vector<std::string_view>* values) const {
+    if (!fits(0, 0)) return false;
+    for (size_t part = 0, at = 0; part < parts_.size(); ++part) {
+      const size_t end = end_of(part, at);
+      const int key = parts_[part].key;
+      if (key >= 0) (*values)[static_cast<size_t>(key)] = name_.substr(at, end - at);
+      at = end;
+    }
+    return true;
   }
 
  private:
-  bool match_part(size_t index, size_t at) {
-    const Part& part = pattern_.parts_[index];
-    switch (part.kind) {
-      case Kind::kText: return name_.substr(at).starts_with(part.text) && match(index + 1, at + part.text.size());
-      case Kind::kAny:
-        for (size_t end = at; end <= name_.size() && !failed_[state_of(index, end)]; ++end) {
-          if (take(index, at, end)) return true;
-          failed_[state_of(index, end)] = true;  // all that could be tried from here on has been tried, or is next
-        }
-        return false;
-      case Kind::kNumber: {
-        const size_t last = digits_end_[at];
-        // An attempt that failed from the next digit on has tried all ends but the first.
-        const bool tried = at + 1 < last && failed_[state_of(index, at + 1)];
-        for (size_t end = tried ? at + 1 : last; end > at; --end)
-          if (take(index, at, end)) return true;
-        for (size_t begin = at; begin < last && !failed_[state_of(index, begin)]; ++begin)
-          failed_[state_of(index, begin)] = true;  // by the same ends
-        return false;
+  /// Whether the name from `at` on fits `part` and those behind it. That is known of all further positions and parts.
+  bool find(size_t part, size_t at) const {
+    switch (parts_[part].kind) {
+      case Kind::kText: {
+        const std::string& text = parts_[part].text;
+        return name_.substr(at).starts_with(text) && fits(part + 1, at + text.size());
       }
+      case Kind::kAny: return fits(part + 1, at) || (at < name_.size() && fits(part, at + 1));
+      case Kind::kNumber:
+        return at < name_.size() && is_digit(name_[at]) && (fits(part + 1, at + 1) || fits(part, at + 1));
     }
     return false;
   }
 
-  size_t state_of(size_t part, size_t at) const { return part * (name_.size() + 1) + at; }
-
-  bool take(size_t index, size_t begin, size_t end) {
-    if (!match(index + 1, end)) return false;
-    const int key = pattern_.parts_[index].key;
-    if (key >= 0) (*values_)[static_cast<size_t>(key)] = name_.substr(begin, end - begin);
-    return true;
+  /// Where `part` ends that begins at `at`, which fits.
+  size_t end_of(size_t part, size_t at) const {
+    size_t end = at;
+    switch (parts_[part].kind) {
+      case Kind::kText: end += parts_[part].text.size(); break;
+      case Kind::kAny:
+        while (!fits(part + 1, end)) ++end;
+        break;
+      case Kind::kNumber:
+        while (end < name_.size() && is_digit(name_[end])) ++end;
+        while (!fits(part + 1, end)) --end;
+        break;
+    }
+    return end;
   }
 
-  const NamePattern& pattern_;
+  bool fits(size_t part, size_t at) const { return fits_[state_of(part, at)]; }
+  size_t state_of(size_t part, size_t at) const { return part * (name_.size() + 1) + at; }
+
+  const std::vector<Part>& parts_;
   const std::string_view name_;
-  std::vector<std::string_view>* values_;
-  std::vector<bool> failed_;
-  std::vector<size_t> digits_end_;  // of the digits that begin there
+  std::vector<bool> fits_;  // state_of(part, where it begins)
 };
 
 bool NamePattern::match(std::string_view name, std::vector<std::string_view>* values) const {
-  return Matcher(*this, name, values).match(0, 0);
+  values->assign(keys_.size(), {});
+  return Matcher(*this, name).match(values);
 }
 
 }  // namespace strom::base

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -28,8 +29,11 @@ Status invalid(const char* what) {
 
 constexpr uint32_t kMostStates = 1 << 16, kMostPages = 1 << 20;
 constexpr size_t kMostFiles = 256;  // of a session
-/// Of the device's memory and at most, which is kept for the next session.
-constexpr uint64_t kIdleShare = 16, kMostIdle = uint64_t{1} << 30;
+/// Of the device's memory, which is kept for the next session. The workers of one query may have gigabytes, and to make
+/// these anew took an H100 70 ms, in which nothing else went on.
+constexpr uint64_t kIdleShare = 8;
+/// Of it, at most, what has a mirror in pinned memory of the host.
+constexpr uint64_t kMostIdleMirrors = uint64_t{1} << 30;
 /// Of the host's memory, and of what stays on the device, that may be mirrored.
 constexpr uint64_t kMirrorShare = 16, kMirroredShare = 2;
 
@@ -48,9 +52,10 @@ Result<std::unique_ptr<DeviceRunner>> DeviceRunner::create(std::shared_ptr<const
   STROM_ASSIGN(std::unique_ptr<device::Device> device, device::Device::open(std::move(module), number));
   const uint64_t memory = device->facts().free_memory / 10 * kTenthsForTasks;
   const uint64_t cache_limit = memory / 100 * static_cast<uint64_t>(cache_percent);
-  std::unique_ptr<DeviceRunner> runner(new DeviceRunner(std::move(device), memory, cache_limit,
-                                                        std::min(memory / kIdleShare, kMostIdle), launch_limit,
-                                                        std::move(storage)));
+  std::unique_ptr<DeviceRunner> runner(
+      new DeviceRunner(std::move(device), memory, cache_limit, memory / kIdleShare,
+                       std::min({memory / kIdleShare, host_memory() / kMirrorShare, kMostIdleMirrors}), launch_limit,
+                       std::move(storage)));
   runner->local_device_.storage().prepare();  // now, and not in the first query
   return runner;
 }

@@ -41,11 +41,11 @@ class DeviceRunner final : public TaskRunner {
 
  private:
   DeviceRunner(std::unique_ptr<device::Device> device, uint64_t memory, uint64_t cache_limit, uint64_t idle_limit,
-               std::chrono::milliseconds launch_limit, StorageOptions storage)
+               uint64_t idle_mirror_limit, std::chrono::milliseconds launch_limit, StorageOptions storage)
       : device_(std::move(device)),
         memory_(memory),
         cache_limit_(cache_limit),
-        pool_(device_.get(), idle_limit),
+        pool_(device_.get(), idle_limit, idle_mirror_limit),
         local_device_(device_.get(), launch_limit, std::move(storage)) {}
   Result<TaskOutput> self_test(const Task& task) const;
   Result<TaskOutput> allocate(const Task& task);

@@ -7,33 +7,44 @@
 
 namespace strom::service {
 
-RegionPool::RegionPool(const device::Device* device, uint64_t limit)
-    : device_(device), closing_{std::make_shared<Idle>(limit)} {}
+RegionPool::RegionPool(const device::Device* device, uint64_t limit, uint64_t mirror_limit)
+    : device_(device), closing_{std::make_shared<Idle>(limit, mirror_limit)} {}
 
 RegionPool::Closing::~Closing() {
   std::list<std::shared_ptr<SharedRegion>> regions;
   const std::lock_guard lock(idle->mutex);
   idle->is_closed = true;
-  idle->bytes = 0;
+  idle->bytes = idle->mirrored_bytes = 0;
   regions.swap(idle->regions);
+}
+
+void RegionPool::Idle::count_out(const SharedRegion& region) {
+  bytes -= region.size();
+  if (region.host() != nullptr) mirrored_bytes -= region.size();
 }
 
 void RegionPool::Idle::put(std::shared_ptr<SharedRegion> region) noexcept {
   std::list<std::shared_ptr<SharedRegion>> leaving;  // released behind the lock
   const uint64_t size = region->size();
+  const bool is_mirrored = region->host() != nullptr;
   try {
     leaving.push_back(std::move(region));
   } catch (const std::bad_alloc&) {
     return;
   }
   const std::lock_guard lock(mutex);
-  if (is_closed || size > limit) return;
+  if (is_closed || size > limit || (is_mirrored && size > mirror_limit)) return;
   regions.splice(regions.begin(), leaving);
   bytes += size;
-  while (bytes > limit) {
-    bytes -= regions.back()->size();
-    leaving.splice(leaving.begin(), regions, std::prev(regions.end()));
-  }
+  if (is_mirrored) mirrored_bytes += size;
+  const auto drop_oldest = [&](bool only_mirrored) {
+    auto oldest = std::prev(regions.end());
+    while (only_mirrored && (*oldest)->host() == nullptr) --oldest;
+    count_out(**oldest);
+    leaving.splice(leaving.begin(), regions, oldest);
+  };
+  while (mirrored_bytes > mirror_limit) drop_oldest(true);
+  while (bytes > limit) drop_oldest(false);
 }
 
 Result<std::shared_ptr<SharedRegion>> RegionPool::take(size_t bytes, bool mirrored) {
@@ -45,7 +56,7 @@ Result<std::shared_ptr<SharedRegion>> RegionPool::take(size_t bytes, bool mirror
     const auto found = std::find_if(idle->regions.begin(), idle->regions.end(), fits);
     if (found != idle->regions.end()) {
       region = std::move(*found);
-      idle->bytes -= bytes;
+      idle->count_out(*region);
       idle->regions.erase(found);
     }
   }
@@ -62,7 +73,7 @@ Result<std::shared_ptr<SharedRegion>> RegionPool::take(size_t bytes, bool mirror
 bool RegionPool::drain() {
   std::list<std::shared_ptr<SharedRegion>> leaving;
   const std::lock_guard lock(closing_.idle->mutex);
-  closing_.idle->bytes = 0;
+  closing_.idle->bytes = closing_.idle->mirrored_bytes = 0;
   leaving.swap(closing_.idle->regions);
   return !leaving.empty();
 }

@@ -15,8 +15,9 @@ namespace strom::service {
 /// Any thread that uses the device. A region is not wiped: the next session belongs to the same operating-system user.
 class RegionPool {
  public:
-  /// Pools at most so many bytes.
-  RegionPool(const device::Device* device, uint64_t limit);
+  /// Pools at most so many bytes of the device, `mirror_limit` of them with mirrors, which are pinned memory of the
+  /// host.
+  RegionPool(const device::Device* device, uint64_t limit, uint64_t mirror_limit);
 
   /// A region of exactly that size. It comes back when its last holder releases it, at the latest with the pool. Errors
   /// of SharedRegion::create().
@@ -27,13 +28,15 @@ class RegionPool {
  private:
   /// What regions come back to, which may outlive the pool.
   struct Idle {
-    explicit Idle(uint64_t most) : limit(most) {}
-    const uint64_t limit;
+    Idle(uint64_t most, uint64_t most_mirrored) : limit(most), mirror_limit(most_mirrored) {}
+    const uint64_t limit, mirror_limit;
     std::mutex mutex;
     bool is_closed = false;
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, mirrored_bytes = 0;
     std::list<std::shared_ptr<SharedRegion>> regions;  // that came last at the front
     void put(std::shared_ptr<SharedRegion> region) noexcept;
+    /// Out of the list, by its holder of the lock.
+    void count_out(const SharedRegion& region);
   };
   struct Closing {
     std::shared_ptr<Idle> idle;

@@ -30,7 +30,8 @@ class Cluster:
 
     def as_user(self, *command, **options):
         if os.geteuid() == 0:
-            command = ("setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups") + command
+            group = pwd.getpwnam(self.user).pw_gid  # nobody's has another name
+            command = ("setpriv", f"--reuid={self.user}", f"--regid={group}", "--clear-groups") + command
         return subprocess.run([str(c) for c in command], cwd="/", stdin=subprocess.DEVNULL, check=True, **options)
 
     def create(self, options=()):

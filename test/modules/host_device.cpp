@@ -109,6 +109,7 @@ thread_local std::string last_error;
 thread_local int current = 0;  // of the calling thread, as it has called use()
 std::mutex mutex;
 std::map<void*, Block> blocks;
+std::mutex engine;  // of copies, which go one after the other whatever their streams; memory is not released meanwhile
 size_t used[kMostDevices];
 
 int fail(int outcome, const char* why) {
@@ -180,6 +181,7 @@ int release(void* memory) {
   const auto found = blocks.find(memory);
   if (found == blocks.end()) return fail(kModuleLost, "released twice");
   used[found->second.device] -= found->second.bytes;
+  const std::lock_guard copies(engine);
   std::memset(memory, kFresh, found->second.bytes);
   if (found->second.shared >= 0) close(found->second.shared);
   blocks.erase(found);
@@ -207,6 +209,7 @@ int allocate_pinned(size_t bytes, void** memory) {
   return *memory == nullptr ? fail(kModuleOutOfMemory, "out of memory") : static_cast<int>(kModuleOk);
 }
 int release_pinned(void* memory) {
+  const std::lock_guard copies(engine);
   std::free(memory);
   return kModuleOk;
 }
@@ -225,22 +228,26 @@ int finish_stream(ModuleStream* stream) {
   stream->finish();
   return kModuleOk;
 }
+int add_copy(ModuleStream* stream, std::function<void()> copy) {
+  stream->add([copy = std::move(copy)] {
+    const std::lock_guard copies(engine);
+    copy();
+  });
+  return kModuleOk;
+}
 int copy_in(ModuleStream* stream, void* to, const void* from, size_t bytes) {
   // A word tells a running kernel something.
   if (bytes == sizeof(int32_t))
-    stream->add(
-        [=] { __atomic_store_n(static_cast<int32_t*>(to), *static_cast<const int32_t*>(from), __ATOMIC_RELAXED); });
-  else
-    stream->add([=] { std::memcpy(to, from, bytes); });
-  return kModuleOk;
+    return add_copy(stream, [=] {
+      __atomic_store_n(static_cast<int32_t*>(to), *static_cast<const int32_t*>(from), __ATOMIC_RELAXED);
+    });
+  return add_copy(stream, [=] { std::memcpy(to, from, bytes); });
 }
 int copy_out(ModuleStream* stream, void* to, const void* from, size_t bytes) {
-  stream->add([=] { std::memcpy(to, from, bytes); });
-  return kModuleOk;
+  return add_copy(stream, [=] { std::memcpy(to, from, bytes); });
 }
 int fill(ModuleStream* stream, void* device, int byte, size_t bytes) {
-  stream->add([=] { std::memset(device, byte, bytes); });
-  return kModuleOk;
+  return add_copy(stream, [=] { std::memset(device, byte, bytes); });
 }
 int run_tiles(ModuleStream* stream, TileState* states, RunResult* results, int count) {
   stream->add([=] {

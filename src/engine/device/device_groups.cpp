@@ -84,9 +84,11 @@ void DeviceGroups::take(size_t table, const HostText& host_text, op::HostGroupTa
                         std::vector<DeviceRange>* pending) {
   const uint32_t count = group_count(table);
   const std::vector<op::GroupArray> arrays = host_.arrays();
-  for (size_t k = 0; k < arrays.size(); ++k)
-    std::memcpy(arrays[k].data, region_->host() + table * table_bytes_ + arrays_[k].offset,
-                count * arrays[k].group_bytes);
+  for (size_t k = 0; k < arrays.size(); ++k) {
+    const size_t bytes = count * arrays[k].group_bytes;
+    // Without any there may be no array.
+    if (bytes > 0) std::memcpy(arrays[k].data, region_->host() + table * table_bytes_ + arrays_[k].offset, bytes);
+  }
   host_.view()->count = count;
   if (has_text_) find_texts(count, host_text);
   groups->absorb(host_);

@@ -63,6 +63,14 @@ std::pair<size_t, size_t> put_constant(const op::ConstantValue& value, bool is_t
   return {values, flags};
 }
 
+/// The marks of the host as they are: workers of the CPU may be setting more meanwhile, which are the host's anyway.
+size_t put_marks(const JoinTable& table, op::DeviceImage* image) {
+  const size_t marks = image->reserve(table.row_count);
+  uint8_t* to = image->at(marks);
+  for (size_t row = 0; row < table.row_count; ++row) to[row] = __atomic_load_n(table.matched + row, __ATOMIC_RELAXED);
+  return marks;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<DevicePipeline>> DevicePipeline::open(Device* device, const plan::Program& program,
@@ -111,8 +119,7 @@ Status DevicePipeline::put_join(const op::JoinBuild& build, size_t offset, op::D
     op::put_join(build, offset, image);
   else
     cached_joins_.push_back(cached);
-  const size_t marks =
-      table.matched == nullptr ? op::DeviceImage::kNowhere : image->put(table.matched, table.row_count);
+  const size_t marks = table.matched == nullptr ? op::DeviceImage::kNowhere : put_marks(table, image);
   image->point(offset + offsetof(JoinTable, matched), marks);
   if (table.matched != nullptr) matches_.push_back({marks, table.row_count, table.matched});
   return {};

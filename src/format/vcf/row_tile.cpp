@@ -115,6 +115,7 @@ bool RowTile::parse(const Text& text, bool is_list, T* value) const {
 
 template <class T>
 Status RowTile::append_numbers(size_t column, size_t rows, const Layout::Target& target, size_t* row) {
+  if (rows == 0) return Status::ok();  // a column may have no memory yet
   const Text* texts = column_texts(column);
   const bool is_list = target.count == Count::kAlternatives && !layout_.choice().is_whole;
   T numbers[kRows];

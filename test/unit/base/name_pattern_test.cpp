@@ -1,7 +1,9 @@
 #include "base/name_pattern.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
+#include <functional>
 #include <random>
 #include <regex>
 
@@ -57,6 +59,23 @@ TEST(NamePattern, IsNotSlowOnHardNames) {
   std::string turns;
   for (int i = 0; i < 450; ++i) turns += "*@{" + std::to_string(i) + "}";
   EXPECT_EQ(matched(turns + "b", std::string(4096, '1')), "no");
+}
+
+/// On a stack that is small, as a backend's may be.
+TEST(NamePattern, ManyPartsNeedNoStack) {
+  std::string pattern;
+  for (int i = 0; i < 2048; ++i) pattern += "*a";
+  std::string outcome;
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, size_t{128} << 10), 0);
+  std::function<void()> match = [&] { outcome = matched(pattern, std::string(2048, 'a')); };
+  const auto run = [](void* job) -> void* { return (*static_cast<std::function<void()>*>(job))(), nullptr; };
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(&thread, &attributes, run, &match), 0);
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  pthread_attr_destroy(&attributes);
+  EXPECT_EQ(outcome, "");
 }
 
 TEST(NamePattern, SaysTheSameAsRegularExpressions) {

@@ -25,7 +25,7 @@ class RegionPoolTest : public testing::Test {
 TEST_F(RegionPoolTest, same_size_comes_back) {
   const uint64_t before = free_memory();
   {
-    RegionPool pool(device_.get(), 3 * kSize);
+    RegionPool pool(device_.get(), 3 * kSize, 3 * kSize);
     auto region = pool.take(kSize, true).value();
     char* const device = region->device();
     std::memset(region->host(), 7, kSize);
@@ -48,7 +48,7 @@ TEST_F(RegionPoolTest, same_size_comes_back) {
 
 TEST_F(RegionPoolTest, keeps_no_more_than_its_limit) {
   const uint64_t before = free_memory();
-  RegionPool pool(device_.get(), 3 * kSize);
+  RegionPool pool(device_.get(), 3 * kSize, 3 * kSize);
   std::vector<std::shared_ptr<SharedRegion>> regions;
   for (int i = 0; i < 5; ++i) regions.push_back(pool.take(kSize, false).value());
   char* const last = regions.back()->device();
@@ -62,9 +62,27 @@ TEST_F(RegionPoolTest, keeps_no_more_than_its_limit) {
   EXPECT_EQ(free_memory(), before);
 }
 
+TEST_F(RegionPoolTest, mirrors_have_a_limit_of_their_own) {
+  const uint64_t before = free_memory();
+  RegionPool pool(device_.get(), 4 * kSize, 2 * kSize);
+  std::vector<std::shared_ptr<SharedRegion>> plain, mirrored;
+  for (int i = 0; i < 2; ++i) plain.push_back(pool.take(kSize, false).value());
+  for (int i = 0; i < 3; ++i) mirrored.push_back(pool.take(kSize, true).value());
+  (void)pool.take(3 * kSize, true);  // more mirrors than it may keep
+  EXPECT_EQ(before - free_memory(), 5 * kSize);
+  char* const first = mirrored.front()->device();
+  plain.clear();
+  for (auto& region : mirrored) region.reset();
+  EXPECT_EQ(before - free_memory(), 4 * kSize);  // all without mirrors, though they came first
+  const auto one = pool.take(kSize, true).value(), other = pool.take(kSize, true).value();
+  EXPECT_NE(one->device(), first);
+  EXPECT_NE(other->device(), first);
+  EXPECT_EQ(before - free_memory(), 4 * kSize);
+}
+
 TEST_F(RegionPoolTest, regions_may_outlive_it) {
   const uint64_t before = free_memory();
-  auto pool = std::make_unique<RegionPool>(device_.get(), 3 * kSize);
+  auto pool = std::make_unique<RegionPool>(device_.get(), 3 * kSize, 3 * kSize);
   auto held = pool->take(kSize, true).value();
   pool->take(kSize, true).value().reset();
   pool.reset();
@@ -75,7 +93,7 @@ TEST_F(RegionPoolTest, regions_may_outlive_it) {
 }
 
 TEST_F(RegionPoolTest, crowd) {
-  RegionPool pool(device_.get(), 8 * kSize);
+  RegionPool pool(device_.get(), 8 * kSize, 8 * kSize);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&, i] {
@@ -90,7 +108,7 @@ TEST_F(RegionPoolTest, crowd) {
 }
 
 TEST_F(RegionPoolTest, device_without_memory) {
-  RegionPool pool(device_.get(), kSize);
+  RegionPool pool(device_.get(), kSize, kSize);
   EXPECT_EQ(pool.take(size_t{1} << 60, false).status().code(), ErrorCode::kOverBudget);
 }
 

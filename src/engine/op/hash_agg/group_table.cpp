@@ -183,10 +183,10 @@ void HostGroupTable::add_group(uint32_t into, const HostGroupTable& other, uint3
     if (other.rows_[group] == from.nulls[group]) continue;
     uint8_t* value = acc.values.data() + static_cast<size_t>(into) * acc.size;
     const uint8_t* more = from.values.data() + static_cast<size_t>(group) * from.size;
-    if (is_first)
-      std::memcpy(value, more, static_cast<size_t>(acc.size));
-    else
+    if (!is_first)
       has_ties_ |= combine_accumulators(assembly_.aggregates[a], value, more);
+    else if (acc.size > 0)
+      std::memcpy(value, more, static_cast<size_t>(acc.size));
   }
 }
 
