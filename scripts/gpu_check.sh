@@ -63,12 +63,9 @@ pack_bundle() {
   mkdir -p "$folder"/{pg,lib,python,build/test/unit,build/test/modules,build/bench/ssb}
   # The server without what no check uses: just-in-time compilation, translations, documentation, PostGIS, languages, the
   # tools, and the installed copy of the CUDA module, of which the bundle has its own.
-  local skipped=() unused=(postgis address_standardizer bitcode llvmjit locale pgxs man doc plpython3 plperl pltcl
-    pg_strom_parquet pg_strom_cuda usr/local/bin)
-  for name in "${unused[@]}"; do
-    skipped+=("--exclude=*/$name*")
-  done
-  tar -C "$STROM_STATE/pg" "${skipped[@]}" -cf - . | tar -C "$folder/pg" -xf -
+  local unused=('*postgis*' '*address_standardizer*' '*/bitcode' '*/llvmjit*' '*/locale' '*/pgxs' '*/man' '*/doc'
+    '*plpython3*' '*plperl*' '*pltcl*' '*/pg_strom_parquet.so' '*/pg_strom_cuda.so' '*/usr/local/bin')
+  tar -C "$STROM_STATE/pg" "${unused[@]/#/--exclude=}" -cf - . | tar -C "$folder/pg" -xf -
   for name in device/device_test service/service_test engine/engine_test engine/pages_test; do
     install -D -s "$STROM_ROOT/build/test/unit/$name" "$folder/build/test/unit/$name"
   done

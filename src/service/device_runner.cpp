@@ -52,10 +52,10 @@ Result<std::unique_ptr<DeviceRunner>> DeviceRunner::create(std::shared_ptr<const
   STROM_ASSIGN(std::unique_ptr<device::Device> device, device::Device::open(std::move(module), number));
   const uint64_t memory = device->facts().free_memory / 10 * kTenthsForTasks;
   const uint64_t cache_limit = memory / 100 * static_cast<uint64_t>(cache_percent);
-  std::unique_ptr<DeviceRunner> runner(
-      new DeviceRunner(std::move(device), memory, cache_limit, memory / kIdleShare,
-                       std::min({memory / kIdleShare, host_memory() / kMirrorShare, kMostIdleMirrors}), launch_limit,
-                       std::move(storage)));
+  const uint64_t idle_limit = memory / kIdleShare;
+  const uint64_t idle_mirror_limit = std::min({idle_limit, host_memory() / kMirrorShare, kMostIdleMirrors});
+  std::unique_ptr<DeviceRunner> runner(new DeviceRunner(std::move(device), memory, cache_limit, idle_limit,
+                                                        idle_mirror_limit, launch_limit, std::move(storage)));
   runner->local_device_.storage().prepare();  // now, and not in the first query
   return runner;
 }

@@ -14,13 +14,17 @@ RegionPool::Closing::~Closing() {
   std::list<std::shared_ptr<SharedRegion>> regions;
   const std::lock_guard lock(idle->mutex);
   idle->is_closed = true;
-  idle->bytes = idle->mirrored_bytes = 0;
-  regions.swap(idle->regions);
+  regions = idle->take_all();
 }
 
 void RegionPool::Idle::count_out(const SharedRegion& region) {
   bytes -= region.size();
   if (region.host() != nullptr) mirrored_bytes -= region.size();
+}
+
+std::list<std::shared_ptr<SharedRegion>> RegionPool::Idle::take_all() {
+  bytes = mirrored_bytes = 0;
+  return std::exchange(regions, {});
 }
 
 void RegionPool::Idle::put(std::shared_ptr<SharedRegion> region) noexcept {
@@ -73,8 +77,7 @@ Result<std::shared_ptr<SharedRegion>> RegionPool::take(size_t bytes, bool mirror
 bool RegionPool::drain() {
   std::list<std::shared_ptr<SharedRegion>> leaving;
   const std::lock_guard lock(closing_.idle->mutex);
-  closing_.idle->bytes = closing_.idle->mirrored_bytes = 0;
-  leaving.swap(closing_.idle->regions);
+  leaving = closing_.idle->take_all();
   return !leaving.empty();
 }
 

@@ -35,8 +35,9 @@ class RegionPool {
     uint64_t bytes = 0, mirrored_bytes = 0;
     std::list<std::shared_ptr<SharedRegion>> regions;  // that came last at the front
     void put(std::shared_ptr<SharedRegion> region) noexcept;
-    /// Out of the list, by its holder of the lock.
+    // Both by the lock's holder. Of a region that leaves the list; and all of them, to be released behind the lock.
     void count_out(const SharedRegion& region);
+    std::list<std::shared_ptr<SharedRegion>> take_all();
   };
   struct Closing {
     std::shared_ptr<Idle> idle;
