@@ -1,6 +1,6 @@
 #include "format/geoarrow/geometry_values.hpp"
 
-#include <cstring>
+#include <bit>
 #include <limits>
 #include <new>
 #include <string>
@@ -117,7 +117,7 @@ const char* GeometryReader::add_polygon(const ColumnView& polygons, int64_t row)
     for (int axis = 0; axis < 2; ++axis) {
       const double first = number_at(*points.child, field_.is_interleaved, points.begin, axis);
       const double last = number_at(*points.child, field_.is_interleaved, points.begin + points.count - 1, axis);
-      if (std::memcmp(&first, &last, sizeof first) != 0) return "a ring is not closed";
+      if (std::bit_cast<uint64_t>(first) != std::bit_cast<uint64_t>(last)) return "a ring is not closed";
     }
     counts_.push_back(static_cast<uint32_t>(points.count));
   }

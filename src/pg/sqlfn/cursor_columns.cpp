@@ -147,6 +147,7 @@ TableRows::TableRows(const PageScan& scan, MemoryContext memory)
   std::sort(distinct.begin(), distinct.end());
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
   std::vector<WantedColumn> columns;
+  columns.reserve(distinct.size());
   for (const int attribute : distinct) columns.push_back(wanted(attribute, memory));
   for (const int attribute : attributes_) {
     places_.push_back(
@@ -246,6 +247,7 @@ ColumnRows::Values TableRows::row(int64_t row) {
 std::string TableRows::origin() const {
   if (scan_.blocks) return {};
   std::vector<table::ColumnId> ids;
+  ids.reserve(attributes_.size());
   for (const int attribute : attributes_)
     ids.push_back(table::column_id({attribute, storage_of(*TupleDescAttr(descriptor_, attribute))}, 0));
   const Relation relation = scan_.relation;
