@@ -2,6 +2,7 @@
 
 import copy
 import fnmatch
+import math
 import os
 import pathlib
 import pwd
@@ -25,7 +26,9 @@ QUERIES_PER_ROUND = 80
 ALL_LEVELS_SECONDS = 300  # from this length on, the rows of the registry are tried on each instruction set
 # What is counted as taking part, where it is not any node of the engine.
 DECISIVE = {"top": "Top Rows", "sets": "CpuPreAgg", "distinct aggregate": "CpuPreAgg"}
-# Of the queries of a kind, the share that the engine must take part in.
+# Of the queries of a kind, the share that the engine must take part in. Which queries are drawn is chance, and so is
+# the share: what is fewer by this many standard deviations of as many independent draws is not chance.
+CHANCE_DEVIATIONS = 4
 FLOORS = {
     "scan": 0.6,
     "aggregate": 0.6,
@@ -414,10 +417,10 @@ class Campaign:
         if self.options.device_module and not on_device:
             self.fail("no plan is for the device", [])
         for kind, floor in (SMALL_FLOORS if self.options.small else FLOORS).items():
-            if self.kinds[kind] >= 50 and self.engine_kinds[kind] < floor * self.kinds[kind]:
-                self.fail(
-                    f"only {self.engine_kinds[kind]} of {self.kinds[kind]} queries of the kind {kind} in the engine", []
-                )
+            drawn = self.kinds[kind]
+            chance = CHANCE_DEVIATIONS * math.sqrt(drawn * floor * (1 - floor))
+            if drawn >= 50 and self.engine_kinds[kind] < floor * drawn - chance:
+                self.fail(f"only {self.engine_kinds[kind]} of {drawn} queries of the kind {kind} in the engine", [])
 
     def summary(self):
         print(f"# engine nodes: {dict(self.nodes)}")
