@@ -236,6 +236,7 @@ base::LargeVector<uint64_t> build_tree_index(const TreeInput& input) {
   h.mixed_srid = input.mixed_srid;
   h.any = input.any;
   h.srid = input.srid;
+  h.far_points = input.far_points;
   h.size = sizeof h;
   h.points = lay_out(input.points, true, input.has_reach, &h.size);
   h.boxes = lay_out(input.boxes, false, input.has_reach, &h.size);

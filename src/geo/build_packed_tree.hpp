@@ -23,7 +23,7 @@ struct TreeItems {
 
 struct TreeInput {
   uint32_t rows = 0;
-  bool everywhere = false, mixed_srid = false, any = false, has_reach = false;
+  bool everywhere = false, mixed_srid = false, any = false, has_reach = false, far_points = false;
   int32_t srid = 0;
   TreeItems points, boxes;  // no row is in both
 

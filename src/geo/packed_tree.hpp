@@ -170,6 +170,7 @@ struct TreeIndexHeader {
   uint8_t everywhere;  // some row has no finite box: PostGIS decides about every pair
   uint8_t mixed_srid;  // the rows have different SRIDs
   uint8_t any;         // there is a geometry
+  uint8_t far_points;  // for joins by distance: some point does not fit floats
   int32_t srid;        // of all rows, otherwise
   TreeHeader points;   // rows that are points
   TreeHeader boxes;    // for joins by distance: rows that PostGIS decides about

@@ -73,6 +73,24 @@ SELECT * FROM engine.run_both('SELECT count(*), sum(a.id), sum(p.id) FROM areas 
 SELECT * FROM engine.run_both('SELECT count(*), sum(a.id), sum(b.id) FROM areas a, areas b WHERE a.g && b.g AND a.id <> b.id');
 SELECT * FROM engine.run_both('SELECT a.id, p.id FROM points p LEFT JOIN areas a ON st_makepoint(p.x, p.y) && a.g AND a.id < 3 WHERE p.id >= 0');
 SELECT * FROM engine.run_both('SELECT id FROM points p WHERE NOT EXISTS (SELECT FROM areas a WHERE a.g && p.s)');
+-- Beyond floats, to which stored boxes are clamped and where PostGIS's products overflow.
+CREATE TABLE far (id int, g geometry);
+INSERT INTO far SELECT i, CASE i WHEN 1 THEN 'POLYGON ((1e160 0, 5e160 0, 5e160 4e160, 1e160 0))'::geometry
+  WHEN 2 THEN 'POLYGON ((2e100 2e100, 3e100 2e100, 3e100 3e100, 2e100 2e100))' WHEN 3 THEN 'POLYGON ((0 0, 9 0, 9 9, 0 0))'
+  ELSE st_makepoint(i, i) END FROM generate_series(1, 300) i;
+CREATE TABLE far_points AS SELECT i AS id, st_makepoint(CASE i % 3 WHEN 0 THEN 1e300 WHEN 1 THEN i * 1e159 ELSE i END, i * 1e159) AS g
+  FROM generate_series(1, 100) i UNION ALL SELECT 100 + i, st_makepoint(i, i) FROM generate_series(1, 20) i;
+CREATE TABLE far_areas AS SELECT * FROM (VALUES (1, 'POLYGON ((1e100 1e100, 9e100 1e100, 9e100 9e100, 1e100 9e100, 1e100 1e100))'::geometry),
+  (2, 'POLYGON ((0 0, 12 0, 12 12, 0 0))')) v (id, g);
+ANALYZE far, far_points, far_areas;
+EXPLAIN (COSTS OFF) SELECT a.id, b.id FROM far a, far_points b WHERE st_dwithin(a.g, b.g, 0);
+SELECT * FROM engine.run_both('SELECT a.id, b.id FROM far a, far_points b WHERE st_dwithin(a.g, b.g, 0)');
+SELECT * FROM engine.run_both('SELECT a.id, b.id FROM far a LEFT JOIN far_points b ON st_dwithin(a.g, b.g, 5)');
+SELECT * FROM engine.run_both('SELECT a.id, b.id FROM far_points a, far_areas b WHERE st_dwithin(a.g, b.g, 5)');
+SELECT * FROM engine.run_both('SELECT a.id, b.id FROM far a, far_areas b WHERE st_dwithin(a.g, b.g, 0)');
+EXPLAIN (COSTS OFF) SELECT a.id, b.id FROM far a, far_areas b WHERE st_contains(b.g, a.g);
+SELECT * FROM engine.run_both('SELECT a.id, b.id FROM far a, far_areas b WHERE st_contains(b.g, a.g) AND b.id = 1');
+SELECT * FROM engine.run_both('SELECT a.id, b.id FROM far a, far_areas b WHERE a.g && b.g');
 SELECT count(*) FROM shops a, points p WHERE st_dwithin(a.g, p.s, 1);
 SELECT count(*) FROM shops a, points p WHERE st_dwithin(a.g, p.g, -a.r);
 -- Parts of a geometry.

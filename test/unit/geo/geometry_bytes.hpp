@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "geo/serialized.hpp"
+#include "geo/float_box.hpp"
 
 namespace strom::geo::test {
 
@@ -33,10 +33,11 @@ inline std::string serialized_header(const Form& form, const Box& box) {
   bytes.push_back(static_cast<char>((form.z ? 1 : 0) | (form.m ? 2 : 0) | (form.box ? 4 : 0) |
                                     (form.more_flags ? 16 : 0) | (form.version == 2 ? 64 : 0)));
   if (form.more_flags) put(&bytes, uint64_t{2});
+  const Box stored = float_box_of(box);
   if (form.box)
     for (int dimension = 0; dimension < 2 + form.z + form.m; ++dimension) {
-      put(&bytes, static_cast<float>(dimension == 0 ? box.min_x : dimension == 1 ? box.min_y : 0));
-      put(&bytes, static_cast<float>(dimension == 0 ? box.max_x : dimension == 1 ? box.max_y : 0));
+      put(&bytes, static_cast<float>(dimension == 0 ? stored.min_x : dimension == 1 ? stored.min_y : 0));
+      put(&bytes, static_cast<float>(dimension == 0 ? stored.max_x : dimension == 1 ? stored.max_y : 0));
     }
   return bytes;
 }

@@ -27,10 +27,12 @@ class SpatialKeys {
   /// Not by coordinates. False: no geometry of the plane.
   bool open(int64_t row, geo::SerializedGeometry* geometry) const;
   int32_t srid(int64_t row) const;
-  /// What the row's geometry covers, with room for the rounding of boxes. False: it is not known.
+  /// What the row's geometry covers. False: it is not known, since it has no finite box, or one beyond the largest
+  /// float, which stored boxes are clamped to.
   bool box(int64_t row, geo::Box* box) const;
 
  private:
+  bool box_of_any(int64_t row, geo::Box* box) const;
   double number(size_t key, int64_t row) const { return *static_cast<const double*>(keys_[key].at(row)); }
 
   const std::vector<HostColumn>& keys_;

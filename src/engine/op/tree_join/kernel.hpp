@@ -75,6 +75,8 @@ class TreeQueries {
     if (header.any != 0 && (header.mixed_srid != 0 || header.srid != srid)) return kErrorFlag;
     const double distance = distances_ != nullptr ? distances_[i] : 0;
     if (flag != 0 || !geo::NearQuery::is_distance(distance) || !geo::is_finite(point)) return kErrorFlag;
+    // Of such points and what is no point PostGIS's products overflow: they may be near wherever they are.
+    if (!geo::fits_floats(point) && index_.boxes().items() > 0) return kErrorFlag;
     *query = geo::NearQuery::of(point, distance);
     return 0;
   }

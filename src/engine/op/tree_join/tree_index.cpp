@@ -30,6 +30,7 @@ void TreeIndex::add(const SpatialKeys& keys, int64_t row, geo::TreeInput* input)
   const bool is_point = keys.by_coordinates() || geo::read_point(geometry, &point);
   if (keys.by_coordinates()) point = keys.coordinates(row);
   if (is_point && by_distance()) {
+    if (!geo::fits_floats(point)) input->far_points = true;
     if (geo::is_finite(point))
       put(&input->points, geo::box_of(point));
     else
@@ -71,7 +72,8 @@ void TreeIndex::add_arrays(const JoinTable& table, std::vector<TableArray>* arra
   arrays->push_back({offsetof(JoinTable, tree.image), table.tree.image_bytes});
 }
 
-/// False: not known.
+/// False: not known. By distance, PostGIS's products overflow between what is no point and what is beyond floats, and
+/// it may find these near to each other wherever they are.
 bool TreeIndex::find_in_box(const SpatialKeys& keys, std::vector<int64_t>* found) const {
   constexpr double kRounding = 1e-6;     // boxes of floats are rounded
   constexpr double kUnderflow = 1e-150;  // squares of smaller differences are 0
@@ -80,7 +82,8 @@ bool TreeIndex::find_in_box(const SpatialKeys& keys, std::vector<int64_t>* found
   if (index.header().everywhere != 0 || !keys.box(0, &box)) return false;
   double reach = 0;
   if (by_distance()) {
-    if (index.header().mixed_srid != 0 || (index.header().any != 0 && keys.srid(0) != index.header().srid))
+    if (index.header().far_points != 0 || index.header().mixed_srid != 0 ||
+        (index.header().any != 0 && keys.srid(0) != index.header().srid))
       return false;
     if (keys.has_distance()) reach = keys.distance(0);
     if (!geo::NearQuery::is_distance(reach)) return false;

@@ -275,6 +275,11 @@ TEST(SpatialJoin, LooksCandidatesUp) {
   std::vector<int64_t> all;
   ASSERT_TRUE(execution->lookup(0, {constant(NAN), constant(1)}, &all).is_ok());
   EXPECT_EQ(all.size(), 300 - 300 / 17 - 1);
+  // The stored box of this is clamped to floats.
+  all.clear();
+  const plan::Constant far{kBytes, false, -1, bytes_of(geo::Box{1e100, 1e100, 2e100, 2e100}, Sides::kSrid)};
+  ASSERT_TRUE(execution->lookup(0, {far}, &all).is_ok());
+  EXPECT_EQ(all.size(), 300 - 300 / 17 - 1);
 }
 
 }  // namespace

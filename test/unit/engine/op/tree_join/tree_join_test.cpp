@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <optional>
 
 #include "../../../geo/geometry_bytes.hpp"
@@ -246,6 +247,58 @@ TEST(TreeJoin, LooksCandidatesUp) {
       ASSERT_TRUE(execution->lookup(0, keys, &found).is_ok());
       EXPECT_EQ(found.size(), 600 - 600 / 19 - 1);
     }
+  }
+}
+
+std::unique_ptr<exec::Execution> built(const Variant& v, const Side& inner, const Side& outer) {
+  exec::Options options;
+  cpu_target().use_by(&options);
+  auto execution = exec::Execution::create(program(v), {&inner.table, &outer.table}, {}, options).value();
+  EXPECT_TRUE(execution->next([] {}).is_ok());
+  return execution;
+}
+
+size_t candidates(exec::Execution* execution, const std::string& geometry) {
+  std::vector<int64_t> found;
+  const std::string reach(sizeof(double), '\0');
+  EXPECT_TRUE(execution->lookup(0, {{kBytes, false, -1, geometry}, {kFloat8, false, -1, reach}}, &found).is_ok());
+  return found.size();
+}
+
+constexpr Variant kByOuterDistance{JoinKind::kInner, SpatialMatch::kNear, Distance::kOuter, false, false, false};
+constexpr double kFar = 1e160;
+
+/// Boxes of polygons are clamped to floats, so that points beside a far polygon may lie outside of its box.
+TEST(TreeJoin, LooksAllUpForWhatIsBeyondFloats) {
+  Side inner(60, 1);
+  const Side outer(10, 2);
+  const size_t rows = 60 - 60 / 19;
+  const std::string far = rectangle_of({kFar, kFar}, kFar), near = rectangle_of({500, 500}, 1);
+  const std::unique_ptr<exec::Execution> of_floats = built(kByOuterDistance, inner, outer);
+  EXPECT_EQ(candidates(of_floats.get(), far), rows);
+  EXPECT_EQ(candidates(of_floats.get(), near), 0u);
+  // One of them not being a float, they may all be near to a polygon.
+  inner.add({Point{kFar, kFar}, 0, 60});
+  inner.table.name_columns();
+  const std::unique_ptr<exec::Execution> of_others = built(kByOuterDistance, inner, outer);
+  EXPECT_EQ(candidates(of_others.get(), far), rows + 1);
+  EXPECT_EQ(candidates(of_others.get(), near), rows + 1);
+}
+
+/// PostGIS decides about what is beyond floats where there is something that is no point.
+TEST(TreeJoin, LeavesFarPointsBesidePolygons) {
+  for (const Target& target : targets()) {
+    const Side points(60, 1);
+    Side with_polygon(60, 1), outer(10, 2);
+    outer.add({Point{kFar, 0}, 2, 10});
+    Table& inner = with_polygon.table;
+    for (const size_t column : {0, 1, 3}) inner.column(column).append(500.0);
+    for (const size_t column : {2, 4}) EXPECT_TRUE(inner.column(column).append_bytes(rectangle_of({500, 500}, 1)));
+    inner.column(5).append(int32_t{60});
+    const std::vector<std::pair<int64_t, int64_t>> fallback = {{0, 10}};
+    const plan::Program p = program(kByOuterDistance);
+    EXPECT_TRUE(run(p, {&points.table, &outer.table}, target, {}).fallback.empty()) << target.name;
+    EXPECT_EQ(run(p, {&inner, &outer.table}, target, {}).fallback, fallback) << target.name;
   }
 }
 
