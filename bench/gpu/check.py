@@ -35,6 +35,7 @@ from workload import QUERIES, difference, ensure_data  # noqa: E402
 PARTS = ("device", "unit", "sanitizer", "diff", "ssb", "filter", "sessions")
 SCHEMA, CHECKED_SCHEMA, CHECKED_SCALE = "ssb_arrow", "ssb_checked", 0.1
 FILTER_ROWS = 8_000_000
+NEW_FILE_SECONDS = 3  # columns of files that have just been written do not stay on the device
 # What runs under compute-sanitizer, which is slow: joins, aggregates and outputs of every kind once.
 SANITIZED = "Pipeline*:Aggregate*:Join*"
 
@@ -343,6 +344,7 @@ class Check:
         self.arguments.data_dir.mkdir(parents=True, exist_ok=True)
         data = ensure_data(scale, self.arguments.data_dir, self.arguments.build_dir / "bench/ssb/ssbgen", threads)
         postgres.create_foreign_tables(server, data, schema)
+        time.sleep(NEW_FILE_SECONDS)
         return data
 
     @staticmethod

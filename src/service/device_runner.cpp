@@ -33,7 +33,7 @@ constexpr size_t kMostFiles = 256;  // of a session
 /// these anew took an H100 70 ms, in which nothing else went on.
 constexpr uint64_t kIdleShare = 8;
 /// Of it, at most, what has a mirror in pinned memory of the host.
-constexpr uint64_t kMostIdleMirrors = uint64_t{1} << 30;
+constexpr uint64_t kMostIdleMirrors = uint64_t{4} << 30;
 /// Of the host's memory, and of what stays on the device, that may be mirrored.
 constexpr uint64_t kMirrorShare = 16, kMirroredShare = 2;
 

@@ -81,15 +81,18 @@ Result<std::unique_ptr<LocalDevice::Lane>> LocalDevice::take_lane() {
   }
   auto lane = std::make_unique<Lane>();
   STROM_ASSIGN(lane->stream, device_->create_stream());
+  STROM_ASSIGN(lane->begun, device_->create_event());
   STROM_ASSIGN(lane->end, device_->create_event());
   return lane;
 }
 
-/// Tiles of the run end with the one that they are at. By a stream of its own: that of the run waits for them.
+/// Tiles of the run end with the one that they are at. By a stream of its own: that of the run waits for them. Behind
+/// the copies of the run, which may set the same word.
 Status LocalDevice::tell(Lane& lane, const DeviceWork& work, const int32_t& word) const {
   if (!lane.teller) {
     STROM_ASSIGN(lane.teller.emplace(), device_->create_stream());
   }
+  STROM_TRY(lane.teller->wait_for(lane.begun));
   STROM_TRY(lane.teller->copy_in(work.stop, &word, sizeof word));
   return lane.teller->finish();
 }
@@ -149,6 +152,7 @@ Status LocalDevice::run_in(Lane& lane, const DeviceWork& work, const KeepGoing& 
     }
     STROM_TRY(lane.files->read(work.files, lane.stream, keep_going));
   }
+  STROM_TRY(lane.stream.record(lane.begun));
   if (work.pages != nullptr) STROM_TRY(lane.stream.run_pages(work.pages, work.page_count));
   if (work.count > 0) STROM_TRY(lane.stream.run_tiles(work.states, work.results, work.count));
   for (const DeviceRange& range : work.out)

@@ -43,7 +43,7 @@ class LocalDevice final : public engine::device::Device {
   /// Resources of a run, which later runs use again.
   struct Lane {
     device::Stream stream;
-    device::Event end;
+    device::Event begun, end;  // copies to the device are done; all is
     std::optional<device::Stream> teller;
     std::unique_ptr<StorageLane> files;  // from its first reads on
   };

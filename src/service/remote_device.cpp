@@ -382,7 +382,8 @@ void RemoteDevice::abandon(uint32_t tag, const Message& request) {
 void RemoteDevice::take_reply(Reply reply) {
   const auto waiting = awaited_.find(reply.tag);
   if (waiting != awaited_.end()) {
-    waiting->second = std::move(reply);
+    waiting->second.reply = std::move(reply);
+    waiting->second.changed.notify_one();
     return;
   }
   const auto unwanted = unwanted_.extract(reply.tag);
@@ -407,31 +408,44 @@ void RemoteDevice::take_reply(Reply reply) {
   if (!columns.columns.empty()) (void)client_->tell(columns);
 }
 
-/// The answer, if it comes within kPollMs: read by this thread, or by another one that waits.
-Result<std::optional<Reply>> RemoteDevice::wait_a_moment(uint32_t tag) {
-  std::unique_lock lock(mutex_);
-  std::optional<Reply>& mine = awaited_.at(tag);
-  if (!mine && lost_.is_ok() && is_reading_)
-    changed_.wait_for(lock, std::chrono::milliseconds(kPollMs),
-                      [&] { return mine.has_value() || !lost_.is_ok() || !is_reading_; });
-  if (!mine && lost_.is_ok() && !is_reading_) {
-    is_reading_ = true;
-    lock.unlock();
+/// Reads for all threads until this one's answer is there, for kPollMs at most. Then another one of those that wait
+/// goes on with it; all of them, when the connection is lost.
+void RemoteDevice::read_until(const Awaited& mine, std::unique_lock<std::mutex>* lock) {
+  is_reading_ = true;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPollMs);
+  while (!mine.reply && lost_.is_ok() && std::chrono::steady_clock::now() < end) {
+    lock->unlock();
     Result<std::optional<Reply>> read = client_->wait(kPollMs);
-    lock.lock();
-    is_reading_ = false;
+    lock->lock();
     if (!read.is_ok()) {
       lost_ = read.status();
     } else if (read.value()) {
       take_reply(std::move(*read.value()));
     }
-    changed_.notify_all();
   }
-  if (!mine) {
+  is_reading_ = false;
+  for (auto& [tag, other] : awaited_) {
+    if (!other.waits || other.reply) continue;
+    other.changed.notify_one();
+    if (lost_.is_ok()) break;
+  }
+}
+
+/// The answer, if it comes within kPollMs: read by this thread, or by another one that waits.
+Result<std::optional<Reply>> RemoteDevice::wait_a_moment(uint32_t tag) {
+  std::unique_lock lock(mutex_);
+  Awaited& mine = awaited_.at(tag);
+  mine.waits = true;
+  if (is_reading_)
+    mine.changed.wait_for(lock, std::chrono::milliseconds(kPollMs),
+                          [&] { return mine.reply.has_value() || !lost_.is_ok() || !is_reading_; });
+  mine.waits = false;
+  if (!mine.reply && lost_.is_ok() && !is_reading_) read_until(mine, &lock);
+  if (!mine.reply) {
     if (!lost_.is_ok()) return lost_;
     return std::optional<Reply>();
   }
-  std::optional<Reply> reply = std::move(mine);
+  std::optional<Reply> reply = std::move(mine.reply);
   awaited_.erase(tag);
   return reply;
 }

@@ -74,6 +74,14 @@ class RemoteDevice final : public engine::device::Device, private engine::device
   Status map_mirror(CachedRegion* region, bool is_written, const KeepGoing& keep_going);
   void settle(std::vector<SettledColumn> columns);
 
+  /// An answer that a thread waits for. Only that thread is woken for it: of sixteen workers fifteen would wake up for
+  /// nothing at every message.
+  struct Awaited {
+    std::optional<Reply> reply;
+    std::condition_variable changed;
+    bool waits = false;  // for another thread that reads
+  };
+
   /// Sends a request and waits for its answer, which is no Failed. A task is cancelled when `keep_going` says so or
   /// throws, and after so long (kOverBudget).
   Result<Reply> ask(const Message& request, const KeepGoing& keep_going, int timeout_ms,
@@ -81,6 +89,7 @@ class RemoteDevice final : public engine::device::Device, private engine::device
   template <class Answer>
   Result<Answer> ask_for(const Message& request, const KeepGoing& keep_going);
   Result<std::optional<Reply>> wait_a_moment(uint32_t tag);
+  void read_until(const Awaited& mine, std::unique_lock<std::mutex>* lock);
   void abandon(uint32_t tag, const Message& request);
   void take_reply(Reply reply);
   Status run_some(const engine::device::DeviceWork& work, size_t in_begin, size_t in_end, size_t out_begin,
@@ -93,9 +102,8 @@ class RemoteDevice final : public engine::device::Device, private engine::device
 
   const std::unique_ptr<Client> client_;
   std::mutex mutex_;
-  std::condition_variable changed_;
   bool is_reading_ = false;  // one of the waiting threads reads for all
-  std::map<uint32_t, std::optional<Reply>> awaited_;
+  std::map<uint32_t, Awaited> awaited_;
   std::map<uint32_t, Message> unwanted_;  // requests for memory and files that nobody waits for any more
   std::atomic<bool> caches_columns_ = true;
   Status lost_;

@@ -2,6 +2,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "pg/boundary/boundary.hpp"
@@ -11,6 +12,7 @@
 #include "pg/codec/numeric.hpp"
 
 extern "C" {
+#include "access/xact.h"
 #include "executor/spi.h"
 PG_MODULE_MAGIC;
 }
@@ -61,6 +63,19 @@ void throw_inside_guard() {
   boundary::guard([] { throw std::runtime_error("thrown inside of guard"); });
 }
 
+// What the guard says to a thread.
+void guard_in_a_thread() {
+  std::exception_ptr thrown;
+  std::thread([&thrown] {
+    try {
+      boundary::guard([] { (void)GetCurrentTransactionId(); });
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  }).join();
+  if (thrown) std::rethrow_exception(thrown);
+}
+
 }  // namespace
 
 /// throw_as(kind): what each kind of exception becomes.
@@ -77,6 +92,7 @@ STROM_SQL_FUNCTION(strom_test_throw) {
   if (kind == "long") throw std::runtime_error(std::string(1 << 20, 'x'));
   if (kind == "palloc") fail_in_a_loop_until_memory_ends();
   if (kind == "inside_guard") throw_inside_guard();
+  if (kind == "thread") guard_in_a_thread();
   PG_RETURN_VOID();
 }
 

@@ -46,6 +46,8 @@ ok("ERROR:  XX000: " + "x" * 65536 in error_of("SELECT throw_as('long')"), "an o
 ok("ERROR:  53200: out of memory" in error_of("SELECT throw_as('palloc')"), "memory that PostgreSQL does not get")
 ok("ERROR:  XX000: thrown inside of guard" in error_of("SELECT throw_as('inside_guard')"),
    "a C++ exception passes through a guard")
+ok("ERROR:  XX000: a thread of the engine has called PostgreSQL" in error_of("SELECT throw_as('thread')"),
+   "a thread that calls PostgreSQL is told so, and the session goes on")
 
 # PostgreSQL's errors come back whole, through any number of layers.
 for call in ("run('SELECT fail()')", "rethrow('SELECT fail()')", "run($$SELECT run('SELECT fail()')$$)",

@@ -42,15 +42,16 @@ size_t size_of(Phys phys) { return static_cast<size_t>(registry::phys_size(phys)
 
 Result<std::unique_ptr<DeviceWorker>> DeviceWorker::create(const plan::Program& program, uint32_t pipeline,
                                                            const op::Assembly& assembly, const DevicePipeline& shared,
-                                                           int64_t group_budget, op::WorkerSink* sink,
-                                                           const KeepGoing& keep_going) {
-  std::unique_ptr<DeviceWorker> worker(new DeviceWorker(program, pipeline, assembly, shared, group_budget, sink));
+                                                           const Share& share, int64_t group_budget,
+                                                           op::WorkerSink* sink, const KeepGoing& keep_going) {
+  std::unique_ptr<DeviceWorker> worker(
+      new DeviceWorker(program, pipeline, assembly, shared, share, group_budget, sink));
   STROM_TRY(worker->allocate(keep_going));
   return std::unique_ptr<DeviceWorker>(std::move(worker));
 }
 
 DeviceWorker::DeviceWorker(const plan::Program& program, uint32_t pipeline, const op::Assembly& assembly,
-                           const DevicePipeline& shared, int64_t group_budget, op::WorkerSink* sink)
+                           const DevicePipeline& shared, const Share& share, int64_t group_budget, op::WorkerSink* sink)
     : program_(program),
       pipeline_(pipeline),
       assembly_(assembly),
@@ -66,8 +67,7 @@ DeviceWorker::DeviceWorker(const plan::Program& program, uint32_t pipeline, cons
   columns_.assign(loaded.begin(), loaded.end());
   lay_out_work();
   lay_out_data();
-  states_ = static_cast<size_t>(std::max(1, shared.device().states_per_worker()));
-  states_ = std::clamp<size_t>(std::min(kMostWork / layout_.work_bytes, kMostData / layout_.data_bytes), 1, states_);
+  states_ = count_states(share);
   chunk_rows_.resize(states_);
   if (program.pipelines[pipeline].sink != plan::SinkKind::kAggregate) {
     output_ = std::make_unique<op::WorkerOutput>(program, pipeline, assembly, group_budget, sink);
@@ -75,6 +75,15 @@ DeviceWorker::DeviceWorker(const plan::Program& program, uint32_t pipeline, cons
   }
   groups_ = std::make_unique<op::HostGroupTable>(assembly);
   tables_ = std::make_unique<DeviceGroups>(assembly, group_budget, states_);
+}
+
+/// All workers together fill the device. More states, or more than a morsel has tiles, would only take time: to be
+/// made, and to be copied at each launch.
+size_t DeviceWorker::count_states(const Share& share) const {
+  const int64_t blocks = std::max(1, device().states_per_worker()), workers = std::max(1, share.workers);
+  const int64_t tiles = (share.morsel_rows + kTileRows - 1) / kTileRows;
+  const auto useful = static_cast<size_t>(std::max<int64_t>(1, std::min((blocks + workers - 1) / workers, tiles)));
+  return std::clamp<size_t>(std::min(kMostWork / layout_.work_bytes, kMostData / layout_.data_bytes), 1, useful);
 }
 
 /// As exec/cpu_worker.cpp allocates it for itself.

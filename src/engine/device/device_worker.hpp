@@ -17,10 +17,15 @@ namespace strom::engine::device {
 
 class DeviceWorker final : public op::Worker {
  public:
+  /// How much of the device a worker needs: it has `workers` of them at the same time, and morsels are not larger.
+  struct Share {
+    int workers;
+    int64_t morsel_rows;
+  };
   /// Takes the device's memory for all but the morsel's columns. kOverBudget when it is not there.
   static Result<std::unique_ptr<DeviceWorker>> create(const plan::Program& program, uint32_t pipeline,
                                                       const op::Assembly& assembly, const DevicePipeline& shared,
-                                                      int64_t group_budget, op::WorkerSink* sink,
+                                                      const Share& share, int64_t group_budget, op::WorkerSink* sink,
                                                       const KeepGoing& keep_going);
 
   Status run(op::Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) override;
@@ -48,9 +53,10 @@ class DeviceWorker final : public op::Worker {
   };
 
   DeviceWorker(const plan::Program& program, uint32_t pipeline, const op::Assembly& assembly,
-               const DevicePipeline& shared, int64_t group_budget, op::WorkerSink* sink);
+               const DevicePipeline& shared, const Share& share, int64_t group_budget, op::WorkerSink* sink);
   void lay_out_work();
   void lay_out_data();
+  size_t count_states(const Share& share) const;
   Status allocate(const KeepGoing& keep_going);
   void write_state(size_t state, op::DeviceImage* image) const;
   Status take_cached(const op::Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);

@@ -61,6 +61,7 @@ Result<bool> PipelineRun::step(const InterruptCheck& interrupt) {
   };
   if (!started_) {
     started_ = true;
+    count_threads();
     STROM_TRY(fill_slot(&main_slot_, 0, keep_going));
     if (!exhausted_) start_threads();
     if (exhausted_) queue_.end_feeding();
@@ -330,8 +331,8 @@ Status PipelineRun::fill_slot(WorkerSlot* slot, size_t number, const op::Worker:
   OpenedDevice* device = devices_.empty() || exhausted_ ? nullptr : devices_[slot->share].get();
   if (device != nullptr) STROM_TRY(open_device(device, keep_going));
   if (device != nullptr && device->pipeline) {
-    auto worker =
-        device::DeviceWorker::create(program_, index_, assembly_, *device->pipeline, group_budget_, this, keep_going);
+    auto worker = device::DeviceWorker::create(program_, index_, assembly_, *device->pipeline, share_, group_budget_,
+                                               this, keep_going);
     if (worker.is_ok()) slot->device = device;
     if (worker.is_ok()) add_worker(slot, std::move(worker).value());
     if (worker.is_ok() || worker.status().code() != ErrorCode::kOverBudget) return worker.status();
@@ -388,13 +389,23 @@ void PipelineRun::feed(const InterruptCheck& interrupt) {
   }
 }
 
-void PipelineRun::start_threads() {
+/// By the calling thread alone, which may ask the source.
+void PipelineRun::count_threads() {
+  const int64_t all_rows = source_.total_rows();
   // What a single morsel could hold is done before a thread would have started. Chunks that are fed are as small for
   // a device as for the CPU.
   const int64_t rows = feeder_ != nullptr ? std::min(morsel_rows_, options_.morsel_rows) : morsel_rows_;
-  const int64_t useful = (source_.total_rows() + rows - 1) / rows;
-  int threads = static_cast<int>(std::min<int64_t>(options_.threads, useful));
-  if (lanes_ > 0) threads = std::min(threads, static_cast<int>(lanes_));
+  const int64_t useful = (all_rows + rows - 1) / rows;
+  wanted_threads_ = static_cast<int>(std::min<int64_t>(options_.threads, useful));
+  if (lanes_ > 0) wanted_threads_ = std::min(wanted_threads_, static_cast<int>(lanes_));
+  const auto devices = std::max(1, static_cast<int>(devices_.size()));
+  // How many rows are fed is an estimate.
+  share_ = {(wanted_threads_ + devices - 1) / devices,
+            feeder_ != nullptr ? morsel_rows_ : std::min(morsel_rows_, all_rows)};
+}
+
+void PipelineRun::start_threads() {
+  const int threads = wanted_threads_;
   if (threads <= 1) return;
   thread_count_ = threads;
   const base::BlockedSignals blocked;
@@ -422,6 +433,9 @@ void PipelineRun::work_in_thread(size_t number) {
     Result<bool> more = take_and_run(slot, true, keep_going);
     if (!more.is_ok() || !more.value()) break;
   }
+  // Groups come back from the device while other threads go on.
+  if (slot.device == nullptr || stopping_.load()) return;
+  if (const Status status = slot.workers.front()->finish(); !status.is_ok()) fail(status);
 }
 
 void PipelineRun::thread_main(size_t number) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/device/device_pipeline.hpp"
+#include "engine/device/device_worker.hpp"
 #include "engine/exec/execution.hpp"
 #include "engine/exec/morsel_queue.hpp"
 #include "engine/op/hash_agg/group_merger.hpp"
@@ -129,6 +130,7 @@ class PipelineRun final : public op::WorkerSink {
 
   /// Keeps chunks ready for the other threads and one for this.
   void feed(const InterruptCheck& interrupt);
+  void count_threads();
   void start_threads();
   void work_in_thread(size_t number);
   void thread_main(size_t number);
@@ -173,7 +175,8 @@ class PipelineRun final : public op::WorkerSink {
   op::GroupMerger groups_;
   std::vector<op::Worker*> lane_workers_;  // of each lane, nullptr before its first morsel
   bool started_ = false;
-  int thread_count_ = 1;
+  int wanted_threads_ = 1, thread_count_ = 1;
+  device::DeviceWorker::Share share_{1, 0};  // of each worker of a device
   std::chrono::steady_clock::time_point start_;
   double finished_ms_ = 0;
   std::vector<std::unique_ptr<OpenedDevice>> devices_;  // outlive their workers

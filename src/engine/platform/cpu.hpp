@@ -145,6 +145,8 @@ struct Cpu {
   STROM_INLINE void mark(uint8_t* flag) const {
     if (__atomic_load_n(flag, __ATOMIC_RELAXED) == 0) __atomic_store_n(flag, uint8_t{1}, __ATOMIC_RELAXED);
   }
+  /// What others may change meanwhile.
+  STROM_INLINE int32_t look(const volatile int32_t* word) const { return __atomic_load_n(word, __ATOMIC_RELAXED); }
   STROM_INLINE void add_i128(__int128* target, __int128 value) const { *target += value; }
   /// Replaces *target by `value` when better(value, *target).
   template <class T, class Better>

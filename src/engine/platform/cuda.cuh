@@ -188,8 +188,10 @@ struct Cuda {
     if ((threadIdx.x & 31) == 0 && value != 0) add_i128(target, value);
   }
 
-  /// Two limbs with a carry: the order of additions does not matter for the final sum.
   __device__ __forceinline__ void mark(uint8_t* flag) const { *flag = 1; }
+  /// What others may change meanwhile.
+  __device__ __forceinline__ int32_t look(const volatile int32_t* word) const { return *word; }
+  /// Two limbs with a carry: the order of additions does not matter for the final sum.
   __device__ __forceinline__ void add_i128(__int128* target, __int128 value) const {
     auto* limbs = reinterpret_cast<unsigned long long*>(target);
     const auto low = static_cast<unsigned long long>(value);

@@ -8,6 +8,7 @@
 //   compact(...)     positions of set bytes
 //   test_bits(...)   membership of keys in a bitmap
 //   mark(flag)       sets a byte that other threads may set, too
+//   look(word)       an int32 that the host or another thread may change meanwhile
 //   add_all          adds a value of each of the tile's threads to one accumulator
 //   add/min/max/...  updates of accumulators that other threads may update, too
 //   own              accumulators in the block's shared memory; on a device only

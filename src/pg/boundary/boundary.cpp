@@ -1,15 +1,21 @@
 // Implementation of the border; the only file that touches PG_TRY.
 #include "pg/boundary/boundary.hpp"
 
+#include <pthread.h>
+
 #include <cstring>
 #include <exception>
 #include <new>
+#include <stdexcept>
 
 namespace strom::pg::boundary {
 
 namespace {
 
 constexpr const char kOutOfMemoryText[] = "out of memory";
+
+/// The only thread that may call PostgreSQL: the one that has loaded this library.
+const pthread_t kBackendThread = pthread_self();
 
 // Copies into the current memory context without ever raising; nullptr when there is no memory or no text.
 const char* copy_text(const char* text) noexcept {
@@ -96,6 +102,9 @@ void raise(const RaisableError& error) {
 }
 
 void run_guarded(void (*call)(void*), void* argument) {
+  // PG_exception_stack would point to a thread's stack, and the next error of the backend would jump there.
+  if (pthread_equal(pthread_self(), kBackendThread) == 0)
+    throw std::logic_error("a thread of the engine has called PostgreSQL");
   MemoryContext context = CurrentMemoryContext;
   std::exception_ptr thrown;  // set by a C++ exception of `call`, which must not leave between PG_TRY and PG_END_TRY
   std::exception_ptr* const thrown_slot = &thrown;

@@ -4,6 +4,7 @@
 #include "engine/inst/tile_cpu.hpp"
 #ifdef STROM_EMULATED_MODULE_PATH
 #include "../device/test_module.hpp"
+#include "pooled_device.hpp"
 #include "service/local_device.hpp"
 #endif
 
@@ -14,13 +15,14 @@ namespace strom::engine::test {
 namespace {
 
 [[maybe_unused]] constexpr char kCudaDevice[] = "CUDA device";
+[[maybe_unused]] constexpr size_t kMostPooled = size_t{8} << 30;
 
 std::vector<Target> find_targets() {
   std::vector<Target> found;
   for (platform::Isa isa : {platform::Isa::kBaseline, platform::Isa::kV2, platform::Isa::kV3, platform::Isa::kV4})
     if (isa <= platform::best_isa()) found.push_back({platform::isa_name(isa), inst::run_morsel_for(isa), false});
 #ifndef __SANITIZE_THREAD__  // which does not know fibers
-  found.push_back({"CUDA as SIMT", run_morsel_simt, true});
+  found.push_back({"CUDA as SIMT", run_morsel_simt, true, nullptr, true});
 #endif
   static const std::unique_ptr<engine::device::Device> apart =
       host_device(inst::run_morsel_for(platform::best_isa()), 3, size_t{1} << 31);
@@ -29,8 +31,10 @@ std::vector<Target> find_targets() {
   static const std::unique_ptr<strom::device::Device> device =
       strom::device::Device::open(strom::device::Module::open(strom::device::test::module_path()).value(), 0).value();
   static service::LocalDevice cuda(device.get());
+  static PooledDevice pooled(&cuda, kMostPooled);
   const bool emulated = strom::device::test::is_emulated();
-  found.push_back({kCudaDevice, inst::run_morsel_for(platform::best_isa()), emulated, &cuda});
+  engine::device::Device* const tested = emulated ? static_cast<engine::device::Device*>(&cuda) : &pooled;
+  found.push_back({kCudaDevice, inst::run_morsel_for(platform::best_isa()), emulated, tested, true});
   if (!emulated) {  // all else was tested elsewhere
     const auto others = [](const Target& target) { return target.name != kCudaDevice; };
     found.erase(std::remove_if(found.begin(), found.end(), others), found.end());

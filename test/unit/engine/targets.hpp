@@ -18,6 +18,7 @@ struct Target {
   block::RunMorsel run;
   bool slow;  // emulated: use little data
   device::Device* device = nullptr;
+  bool is_cuda = false;  // runs the CUDA kernel, which leaves functions of the host's library to PostgreSQL
 
   /// What a run leaves on it may be there for the next.
   bool keeps() const { return device != nullptr && device->cache() != nullptr; }

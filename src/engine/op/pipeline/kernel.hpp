@@ -233,7 +233,7 @@ STROM_INLINE void take_input(const P& p, TileState& s, uint32_t segment) {
     s.fallback_mark = s.fallback->count;
     s.groups_full = 0;
     // One look for all threads of a block, which read the budget behind a barrier.
-    s.budget = s.stop != nullptr && *s.stop != 0 ? 0 : s.budget - 1;
+    s.budget = s.stop != nullptr && p.look(s.stop) != 0 ? 0 : s.budget - 1;
     if (segment == 0) {
       const int32_t left = s.morsel_rows - s.cursor;
       s.count = left < kTileRows ? left : kTileRows;

@@ -54,7 +54,7 @@ struct Projection {
     const Outcome expected = run(program, {table.get()}, cpu_target());
     for (const Target& target : targets()) {
       const Outcome outcome = run(program, {table.get()}, target);
-      if (target.slow || (has_worker_form && target.device != nullptr)) {
+      if (target.is_cuda || (has_worker_form && target.device != nullptr)) {
         for (const std::string& row : outcome.rows) EXPECT_EQ(row, "NULL") << target.name;
         EXPECT_GE(outcome.fallback.size(), expected.fallback.size()) << target.name;
       } else {
