@@ -7,25 +7,11 @@
 // says which groups it is in. So a search goes on from any item. Single source.
 #pragma once
 
-#include <math.h>
-
-#include "geo/point.hpp"
+#include "geo/near_members.hpp"
 
 namespace strom::geo {
 
-inline constexpr uint32_t kTreeWidth = 16;
 inline constexpr int kTreeLevels = 8;  // enough for 2^32 items
-
-/// Boxes of neighbours. Those behind the last are empty, and nothing is near them.
-struct BoxGroup {
-  float min_x[kTreeWidth], min_y[kTreeWidth], max_x[kTreeWidth], max_y[kTreeWidth];
-  float reach[kTreeWidth];  // the largest one below; of trees that have them
-};
-
-/// Points of neighbours; NaN behind the last.
-struct PointGroup {
-  double x[kTreeWidth], y[kTreeWidth];
-};
 
 /// Offsets are bytes from the image's begin.
 struct TreeHeader {
@@ -38,25 +24,6 @@ struct TreeHeader {
   int64_t reach_at;                // of each item; 0 without
 };
 
-/// What is at most `distance` away from a point, as PostGIS computes it: the root of the sum of squares, rounded at
-/// each step.
-struct NearQuery {
-  Point point;
-  double distance;  // of queries of trees without reach; at least 0 and below kLeastTooFar
-  double limit;     // squares of all such distances are at most so much
-
-  /// Distances from here on are other ones in some versions of PostGIS.
-  static constexpr double kLeastTooFar = 3.4028234663852886e38;
-  STROM_BASE_INLINE static double limit_of(double distance) {
-    constexpr double kRounding = 1e-14, kLeastSquare = 1e-320;  // squares of small numbers have few bits
-    return distance * distance * (1 + kRounding) + kLeastSquare;
-  }
-  STROM_BASE_INLINE static bool is_distance(double distance) { return distance >= 0 && distance < kLeastTooFar; }
-  STROM_BASE_INLINE static NearQuery of(Point point, double distance) { return {point, distance, limit_of(distance)}; }
-  /// Rounding keeps the order of numbers, so what is in a box is not nearer than the box by this arithmetic.
-  STROM_BASE_INLINE static double square(double dx, double dy) { return dx * dx + dy * dy; }
-};
-
 class PackedTree {
  public:
   /// `header` is in the image.
@@ -64,27 +31,32 @@ class PackedTree {
 
   static constexpr uint32_t kNone = UINT32_MAX;
   STROM_BASE_INLINE uint32_t items() const { return header_.items; }
-  STROM_BASE_INLINE uint32_t row(uint32_t item) const { return at<uint32_t>(header_.rows_at)[item]; }
+  STROM_BASE_INLINE const uint32_t* rows() const { return at<uint32_t>(header_.rows_at); }
+  STROM_BASE_INLINE uint32_t row(uint32_t item) const { return rows()[item]; }
   STROM_BASE_INLINE Point point(uint32_t item) const {
-    const PointGroup& group = at<PointGroup>(header_.groups_at[0])[item / kTreeWidth];
-    return {group.x[item % kTreeWidth], group.y[item % kTreeWidth]};
+    const PointGroup* group = points_of(item);
+    return {group->x[item % kTreeWidth], group->y[item % kTreeWidth]};
   }
   STROM_BASE_INLINE double reach(uint32_t item) const { return at<double>(header_.reach_at)[item]; }
 
   /// The first item from number `item` on that is as near as the query says, or is near by its own distance where the
   /// tree has reach. Boxes are taken for near when something in them may be. kNone: there is none.
   STROM_BASE_INLINE uint32_t find_near(const NearQuery& query, uint32_t item) const {
-    return find(
-        item, [&](const BoxGroup& group, uint32_t i) { return is_near(query, group, i); },
-        [&](const PointGroup& points, uint32_t group, uint32_t i) { return is_near(query, points, group, i); });
+    if (header_.has_reach == 0) return find(Near{query}, item);
+    return find(NearByReach{*this, query}, item);
+  }
+
+  /// Without reach: the first item of the group of points that find_near() looks at first; kNone when it finds none.
+  STROM_BASE_INLINE uint32_t first_group_near(const NearQuery& query) const { return find(NearGroup{{query}}, 0); }
+  /// Of a tree of points.
+  STROM_BASE_INLINE const PointGroup* points_of(uint32_t item) const {
+    return at<PointGroup>(header_.groups_at[0]) + item / kTreeWidth;
   }
 
   /// The first item from number `item` on that shares a point with the box, whose numbers are floats; of a tree with
   /// reach or of points a superset of what can be so near to something in the box.
   STROM_BASE_INLINE uint32_t find_overlapping(const Box& box, uint32_t item) const {
-    return find(
-        item, [&](const BoxGroup& group, uint32_t i) { return overlaps(box, group, i); },
-        [&](const PointGroup& points, uint32_t group, uint32_t i) { return overlaps(box, points, group, i); });
+    return find(Overlapping{*this, box}, item);
   }
 
  private:
@@ -96,9 +68,54 @@ class PackedTree {
     return reinterpret_cast<const T*>(image_ + offset);
   }
 
-  /// `of_boxes` and `of_points` say whether a member of a group is a candidate.
-  template <class Boxes, class Points>
-  STROM_BASE_INLINE uint32_t find(uint32_t item, Boxes&& of_boxes, Points&& of_points) const {
+  // Conditions of a search: the first member of a group of boxes or points, from a number on, that may be found.
+  // kTreeWidth: none.
+
+  struct Near {
+    const NearQuery& query;
+    STROM_BASE_INLINE uint32_t box(const BoxGroup& boxes, uint32_t member) const {
+      return first_near_box(boxes, query, member);
+    }
+    STROM_BASE_INLINE uint32_t point(const PointGroup& points, uint32_t, uint32_t member) const {
+      return first_near_point(points, query, member);
+    }
+  };
+  /// Whatever points are in a group that is near.
+  struct NearGroup : Near {
+    STROM_BASE_INLINE uint32_t point(const PointGroup&, uint32_t, uint32_t member) const { return member; }
+  };
+  struct NearByReach {
+    const PackedTree& tree;
+    const NearQuery& query;
+    STROM_BASE_INLINE uint32_t box(const BoxGroup& boxes, uint32_t member) const {
+      while (member < kTreeWidth &&
+             !(square_to_box(boxes, member, query.point) <= NearQuery::limit_of(boxes.reach[member])))
+        ++member;
+      return member;
+    }
+    STROM_BASE_INLINE uint32_t point(const PointGroup& points, uint32_t group, uint32_t member) const {
+      while (member < kTreeWidth && !is_near(points, group * kTreeWidth + member, member)) ++member;
+      return member;
+    }
+    STROM_BASE_INLINE bool is_near(const PointGroup& points, uint32_t item, uint32_t member) const {
+      return item < tree.items() && sqrt(square_to_point(points, member, query.point)) <= tree.reach(item);
+    }
+  };
+  struct Overlapping {
+    const PackedTree& tree;
+    const Box& asked;
+    STROM_BASE_INLINE uint32_t box(const BoxGroup& boxes, uint32_t member) const {
+      while (member < kTreeWidth && !tree.overlaps(asked, boxes, member)) ++member;
+      return member;
+    }
+    STROM_BASE_INLINE uint32_t point(const PointGroup& points, uint32_t group, uint32_t member) const {
+      while (member < kTreeWidth && !tree.overlaps(asked, points, group, member)) ++member;
+      return member;
+    }
+  };
+
+  template <class Condition>
+  STROM_BASE_INLINE uint32_t find(const Condition& condition, uint32_t item) const {
     if (item >= header_.items) return kNone;
     int level = 0;
     uint32_t node = item;
@@ -112,11 +129,9 @@ class PackedTree {
         const uint32_t group = node / kTreeWidth;
         uint32_t member = node % kTreeWidth;
         if (level == 0 && header_.has_points != 0) {
-          const PointGroup& points = at<PointGroup>(header_.groups_at[0])[group];
-          while (member < kTreeWidth && !of_points(points, group, member)) ++member;
+          member = condition.point(at<PointGroup>(header_.groups_at[0])[group], group, member);
         } else {
-          const BoxGroup& boxes = at<BoxGroup>(header_.groups_at[level])[group];
-          while (member < kTreeWidth && !of_boxes(boxes, member)) ++member;
+          member = condition.box(at<BoxGroup>(header_.groups_at[level])[group], member);
         }
         if (member == kTreeWidth) {
           if (level == header_.top) return kNone;
@@ -130,22 +145,6 @@ class PackedTree {
     }
   }
 
-  STROM_BASE_INLINE static double away(float low, float high, double at) {
-    const double below = low - at, above = at - high;
-    return larger(larger(below, above), 0.0);
-  }
-  STROM_BASE_INLINE bool is_near(const NearQuery& query, const BoxGroup& group, uint32_t i) const {
-    const double dx = away(group.min_x[i], group.max_x[i], query.point.x);
-    const double dy = away(group.min_y[i], group.max_y[i], query.point.y);
-    const double limit = header_.has_reach != 0 ? NearQuery::limit_of(group.reach[i]) : query.limit;
-    return NearQuery::square(dx, dy) <= limit;
-  }
-  STROM_BASE_INLINE bool is_near(const NearQuery& query, const PointGroup& points, uint32_t group, uint32_t i) const {
-    const double square = NearQuery::square(points.x[i] - query.point.x, points.y[i] - query.point.y);
-    if (header_.has_reach == 0) return square <= query.limit && sqrt(square) <= query.distance;
-    const uint32_t item = group * kTreeWidth + i;
-    return item < header_.items && sqrt(square) <= reach(item);
-  }
   STROM_BASE_INLINE bool overlaps(const Box& box, const BoxGroup& group, uint32_t i) const {
     const double own = header_.has_reach != 0 ? group.reach[i] * kMoreReach : 0;
     return group.min_x[i] - own <= box.max_x && box.min_x <= group.max_x[i] + own &&
@@ -184,9 +183,11 @@ class TreeIndex {
   STROM_BASE_INLINE const TreeIndexHeader& header() const { return *reinterpret_cast<const TreeIndexHeader*>(image_); }
   STROM_BASE_INLINE PackedTree points() const { return PackedTree(image_, header().points); }
   STROM_BASE_INLINE PackedTree boxes() const { return PackedTree(image_, header().boxes); }
-  STROM_BASE_INLINE uint32_t item(uint32_t row) const {
-    return reinterpret_cast<const uint32_t*>(image_ + header().items_at)[row];
+  /// Of each row, in its tree.
+  STROM_BASE_INLINE const uint32_t* items() const {
+    return reinterpret_cast<const uint32_t*>(image_ + header().items_at);
   }
+  STROM_BASE_INLINE uint32_t item(uint32_t row) const { return items()[row]; }
 
  private:
   const char* image_;

@@ -65,6 +65,12 @@ class PreparedPolygon {
   STROM_BASE_INLINE const EdgeRun* runs() const { return at<EdgeRun>(header().runs_at); }
   STROM_BASE_INLINE const uint8_t* cells() const { return at<uint8_t>(header().cells_at); }
 
+  /// Finite points elsewhere are outside.
+  STROM_BASE_INLINE Box reach() const {
+    const PreparedHeader& h = header();
+    return {h.left, h.box.min_y, h.box.max_x, h.box.max_y};
+  }
+
   STROM_BASE_INLINE Answer locate(Point p) const {
     const PreparedHeader& h = header();
     if (!h.decidable || !is_finite(p)) return Answer::kUncertain;

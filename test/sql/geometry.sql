@@ -38,6 +38,11 @@ SELECT f, w, (engine.run_both(format('SELECT count(*), sum(id) FROM points WHERE
 SELECT f, w, (engine.run_both(format('SELECT count(*), sum(id) FROM points WHERE %s(%s)', f, w))).*
   FROM unnest('{st_within,st_coveredby,st_intersects,st_disjoint}'::text[]) f,
     unnest(ARRAY['st_point(x, y), ''polygon ((0 0, 10 10, 10 0, 0 10, 0 0))''', 'g, ''polygon ((2 2, 20 2, 11 24, 2 2))''']) w;
+-- Without nulls, whole tiles are looked at.
+CREATE TABLE plain AS SELECT id, x, y FROM points WHERE x IS NOT NULL;
+ANALYZE plain;
+SELECT f, (engine.run_both(format('SELECT id FROM plain WHERE %s(''polygon ((2 2, 20 2, 20 20, 2 20, 2 2), (5 5, 10 5, 10 10, 5 10, 5 5))'', st_point(x, y))', f))).*
+  FROM unnest('{st_contains,st_covers,st_intersects,st_disjoint,NOT st_contains}'::text[]) f;
 -- Polygons of a table, for each row.
 SELECT * FROM engine.run_both('SELECT id, st_contains(g, ''point (5 5)''), st_covers(g, ''point (5 5)''), st_intersects(''point (3 3)'', g), st_within(''point (8.5 8.5)'', g) FROM areas');
 EXPLAIN (COSTS OFF) SELECT a.id, count(*) FROM areas a, points p WHERE st_contains(a.g, st_makepoint(p.x, p.y)) AND a.id < 4 GROUP BY a.id;

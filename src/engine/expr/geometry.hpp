@@ -24,6 +24,7 @@ STROM_INLINE bool answer_to(geo::Verdict verdict, uint8_t& out) {
 /// Of a polygon that the planner has prepared, and a point of its SRID.
 template <geo::PairPredicate predicate>
 struct PreparedAndNumbers {
+  static constexpr geo::PairPredicate kPredicate = predicate;
   STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView prepared, double x, double y) {
     out = 0;
     if (!geo::PreparedPolygon::is_image(prepared.ptr, prepared.len)) return true;

@@ -46,6 +46,11 @@ class Trees {
   explicit Trees(const TreeInput& input) : image_(build_tree_index(input)) {}
   TreeIndex index() const { return TreeIndex(reinterpret_cast<const char*>(image_.data())); }
   Rows near(const NearQuery& query) const {
+    // A search that begins at the first group finds the same.
+    const uint32_t first = index().points().first_group_near(query);
+    if (index().points().items() > 0 && index().header().points.has_reach == 0)
+      EXPECT_EQ(first == PackedTree::kNone ? first : index().points().find_near(query, first),
+                index().points().find_near(query, 0));
     return all(index().points(), [&](const PackedTree& tree, uint32_t item) { return tree.find_near(query, item); });
   }
   Rows overlapping(const Box& box) const {

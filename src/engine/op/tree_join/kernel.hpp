@@ -57,6 +57,22 @@ class TreeQueries {
   }
   STROM_INLINE uint32_t item_of(uint32_t row) const { return index_.item(row); }
 
+  // For rows that are looked for some time later, so that memory is asked for in time; of joins by distance.
+  template <class P>
+  STROM_INLINE void fetch_item(const P& p, uint32_t row) const {
+    p.prefetch(index_.items() + row);
+  }
+  template <class P>
+  STROM_INLINE void fetch_points(const P& p, uint32_t item) const {
+    const geo::PackedTree tree = index_.points();
+    const auto* lines = reinterpret_cast<const char*>(tree.points_of(item));
+    for (size_t line = 0; line < sizeof(geo::PointGroup); line += kLineBytes) p.prefetch(lines + line);
+    p.prefetch(tree.rows() + item);
+  }
+  /// Where find() may begin.
+  STROM_INLINE uint32_t first_group(const Query& query) const { return index_.points().first_group_near(query.near); }
+  STROM_INLINE bool may_fetch() const { return table_.by_distance && index_.header().points.has_reach == 0; }
+
  private:
   STROM_INLINE uint8_t read_near(int i, geo::NearQuery* query) const {
     const geo::TreeIndexHeader& header = index_.header();
@@ -94,6 +110,7 @@ class TreeQueries {
   }
 
   static constexpr int kMostKeys = 3;
+  static constexpr size_t kLineBytes = 64;
   const TreeTable& table_;
   const geo::TreeIndex index_;
   bool by_coordinates_;
@@ -101,6 +118,9 @@ class TreeQueries {
   const double *x_ = nullptr, *y_ = nullptr, *distances_ = nullptr;
   const StrView* geometries_ = nullptr;
 };
+
+/// Rows whose groups are fetched ahead of use on the CPU. On a device other threads run meanwhile.
+inline constexpr int kSearchedAhead = 64;
 
 /// kFindCandidate of a join by a tree: registers as TileOp says.
 template <class P>
@@ -110,19 +130,32 @@ STROM_KERNEL void find_in_tree(const P& p, TileState& s, const TileInstr& instr)
   auto* out = static_cast<uint32_t*>(s.storage[instr.dst].data);
   uint8_t* out_flags = s.storage[instr.dst].flags;
   auto* more = static_cast<uint8_t*>(s.storage[instr.b].data);
+  const bool ahead = !P::kDevice && queries.may_fetch();
+  const int block = ahead ? kSearchedAhead : s.count;
   unsigned errors = 0;
-  p.for_each(s.count, [&](int i) {
-    TreeQueries::Query query;
-    uint32_t item = geo::PackedTree::kNone;
-    uint8_t flag = queries.read(i, &query);
-    if (flag == 0 && queries.is_doubtful(query)) flag = kErrorFlag;
-    if (flag == 0) item = queries.find(query, 0);
-    const bool found = item != geo::PackedTree::kNone;
-    out[i] = found ? queries.row_of(item) : kNoRow;
-    more[i] = found;
-    out_flags[i] = flag & kErrorFlag;
-    errors |= flag & kErrorFlag;
-  });
+  for (int base = 0; base < s.count; base += block) {
+    const int count = s.count - base < block ? s.count - base : block;
+    if (ahead)
+      p.for_each(count, [&](int k) {
+        const int i = base + k;
+        TreeQueries::Query query{};
+        out[i] = queries.read(i, &query) == 0 ? queries.first_group(query) : 0;
+        if (out[i] != geo::PackedTree::kNone) queries.fetch_points(p, out[i]);
+      });
+    p.for_each(count, [&](int k) {
+      const int i = base + k;
+      TreeQueries::Query query{};
+      uint32_t item = geo::PackedTree::kNone;
+      uint8_t flag = queries.read(i, &query);
+      if (flag == 0 && queries.is_doubtful(query)) flag = kErrorFlag;
+      if (flag == 0) item = queries.find(query, ahead ? out[i] : 0);
+      const bool found = item != geo::PackedTree::kNone;
+      out[i] = found ? queries.row_of(item) : kNoRow;
+      more[i] = found;
+      out_flags[i] = flag & kErrorFlag;
+      errors |= flag & kErrorFlag;
+    });
+  }
   own_candidates(p, s, instr, errors);
 }
 
@@ -134,13 +167,28 @@ STROM_KERNEL void next_in_tree(const P& p, TileState& s, const TileInstr& instr)
   const uint32_t* rows = values<uint32_t>(s, instr.a);
   const uint8_t* more = values<uint8_t>(s, instr.b);
   auto* out = static_cast<uint32_t*>(s.storage[instr.dst].data);
-  p.for_each(s.count, [&](int i) {
-    out[i] = kNoRow;
-    TreeQueries::Query query;
-    if (rows[i] == kNoRow || more[i] == 0 || queries.read(i, &query) != 0) return;
-    const uint32_t item = queries.find(query, queries.item_of(rows[i]) + 1);
-    if (item != geo::PackedTree::kNone) out[i] = queries.row_of(item);
-  });
+  const bool ahead = !P::kDevice && queries.may_fetch();
+  const int block = ahead ? kSearchedAhead : s.count;
+  const auto goes_on = [&](int i) { return rows[i] != kNoRow && more[i] != 0; };
+  for (int base = 0; base < s.count; base += block) {
+    const int count = s.count - base < block ? s.count - base : block;
+    if (ahead) {
+      p.for_each(count, [&](int k) {
+        if (goes_on(base + k)) queries.fetch_item(p, rows[base + k]);
+      });
+      p.for_each(count, [&](int k) {
+        if (goes_on(base + k)) queries.fetch_points(p, queries.item_of(rows[base + k]));
+      });
+    }
+    p.for_each(count, [&](int k) {
+      const int i = base + k;
+      out[i] = kNoRow;
+      TreeQueries::Query query{};
+      if (!goes_on(i) || queries.read(i, &query) != 0) return;
+      const uint32_t item = queries.find(query, queries.item_of(rows[i]) + 1);
+      if (item != geo::PackedTree::kNone) out[i] = queries.row_of(item);
+    });
+  }
   p.leader([&] { own(s, instr.dst, false); });
   p.sync();
 }
