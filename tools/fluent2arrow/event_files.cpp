@@ -111,11 +111,13 @@ Status EventFiles::write_tag(const std::string& tag, Waiting& waiting, int64_t t
   const std::string base = path_of(settings_.path, tag, time_s);
   for (int64_t number = 0;; ++number) {
     const std::string path = tool::numbered(base, number);
-    const int64_t size = size_of(path);
-    if (size < 0) {
+    if (size_of(path) < 0) {
       STROM_TRY(make_folders(path));
-      return create_file(path, waiting);
+      const Status status = create_file(path, waiting);
+      // Another receiver may have made it meanwhile; then it is gone on with.
+      if (status.is_ok() || size_of(path) < 0) return status;
     }
+    const int64_t size = size_of(path);
     if (size >= settings_.limit_bytes) continue;
     // A file of other columns, or of somebody else, is left alone.
     bool is_ours = false;

@@ -83,6 +83,10 @@ void add_options(OptionTable& table, Settings& settings, Choices& choices) {
   constexpr int64_t kLeast = 1 << 16;
   table.size(0, "flush-size", &settings.flush_bytes, kLeast,
              "size of events at which they are written earlier (default 64m)");
+  constexpr int64_t kLeastMemory = 1 << 20;
+  table.size(0, "memory", &settings.memory_bytes, kLeastMemory,
+             "size of events that wait and of messages that are not whole, above which nothing more is read (default "
+             "512m)");
   table.size('l', "limit", &settings.limit_bytes, kLeast,
              "size of a file after which another one is begun (default 1g)");
 }

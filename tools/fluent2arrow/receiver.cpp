@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -27,12 +28,15 @@ using format::forward::Message;
 namespace {
 
 constexpr int kBacklog = 256;
-constexpr size_t kMostConnections = 4000;
+constexpr size_t kMostConnections = 4000, kLeastConnections = 16;
+constexpr size_t kOtherDescriptors = 64;           // of files, of addresses and of the system's libraries
+constexpr size_t kKeptBytes = size_t{64} << 10;    // of a buffer that is nearly empty
+constexpr int kKeepIdle = 60, kKeepInterval = 10;  // seconds, after which a silent client's system is asked
+constexpr int kKeepCount = 6;                      // questions without an answer, after which it is gone
 constexpr size_t kReadBytes = size_t{256} << 10;
-constexpr size_t kMostMessage = size_t{256} << 20;    // also without compression
-constexpr int64_t kMostWaiting = int64_t{512} << 20;  // of events and of messages that are not whole
-constexpr size_t kMostSyslog = size_t{1} << 20;       // of a message in a stream
-constexpr size_t kMostOutput = size_t{1} << 20;       // answers that a client does not take
+constexpr size_t kMostMessage = size_t{256} << 20;  // also without compression
+constexpr size_t kMostSyslog = size_t{1} << 20;     // of a message in a stream
+constexpr size_t kMostOutput = size_t{1} << 20;     // answers that a client does not take
 constexpr size_t kKnownChunks = 100000;
 constexpr size_t kMostAnswers = 10000;  // that wait for a write
 constexpr int64_t kRetryMs = 1000;
@@ -52,9 +56,28 @@ int64_t now_ns() {
       .count();
 }
 
+/// As many as there are descriptors for, so that files can be opened whatever clients do.
+size_t most_connections() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kLeastConnections;
+  const rlim_t wanted = std::min<rlim_t>(limit.rlim_max, kMostConnections + kOtherDescriptors);
+  if (limit.rlim_cur < wanted) {
+    const rlimit raised = {wanted, limit.rlim_max};
+    if (setrlimit(RLIMIT_NOFILE, &raised) == 0) limit.rlim_cur = wanted;
+  }
+  const rlim_t rest = limit.rlim_cur - std::min<rlim_t>(limit.rlim_cur, kOtherDescriptors);
+  return static_cast<size_t>(std::clamp<rlim_t>(rest, kLeastConnections, kMostConnections));
+}
+
+void set_option(const Descriptor& socket, int level, int option, int value) {
+  setsockopt(socket.get(), level, option, &value, sizeof value);
+}
+
 }  // namespace
 
 Status Receiver::prepare() {
+  most_connections_ = most_connections();
+  read_.resize(kReadBytes);
   STROM_ASSIGN(access_, Access::read(settings_));
   STROM_ASSIGN(tls_, TlsContext::load(settings_));
   for (const std::string& chunk : files_.written_chunks(kKnownChunks)) remember(chunk);
@@ -84,7 +107,7 @@ std::string Receiver::addresses() const {
   return text;
 }
 
-bool Receiver::may_read() const { return taken_.bytes + written_.bytes + buffered_bytes_ < kMostWaiting; }
+bool Receiver::may_read() const { return taken_.bytes + written_.bytes + buffered_bytes_ < settings_.memory_bytes; }
 
 /// Until something comes, or it is time to write.
 void Receiver::wait(int ending) {
@@ -144,6 +167,7 @@ Status Receiver::run(const std::function<void()>& ready) {
     wait(ending.get());
     if (const auto result = writer_.result(false)) end_write(*result);
     resume_some();
+    make_room();
     if (!writer_.is_busy() && is_time_to_write(is_idle_)) begin_write();
     end_some();
   }
@@ -163,10 +187,38 @@ bool Receiver::serve(uint64_t number, Connection& connection, int events) {
   return send(connection) && !(connection.is_refused && connection.output.empty());
 }
 
+size_t Receiver::held(const Connection& connection) {
+  return connection.input.size() + (connection.http == nullptr ? 0 : connection.http->held());
+}
+
 void Receiver::end(Connections::iterator connection) {
-  const Connection& ended = connection->second;
-  buffered_bytes_ -= static_cast<int64_t>(ended.input.size() + (ended.http == nullptr ? 0 : ended.http->held()));
+  buffered_bytes_ -= static_cast<int64_t>(held(connection->second));
   connections_.erase(connection);
+}
+
+/// The client that has been silent for the longest time, among those that hold at least so many bytes and do not wait
+/// for us.
+Receiver::Connections::iterator Receiver::most_silent(size_t least_held) {
+  auto found = connections_.end();
+  for (auto at = connections_.begin(); at != connections_.end(); ++at) {
+    if (at->second.is_waiting || held(at->second) < least_held) continue;
+    if (found == connections_.end() || at->second.heard < found->second.heard) found = at;
+  }
+  return found;
+}
+
+/// Messages that are not whole can take all memory, and nobody could go on then. Who is disconnected has no answer for
+/// its message, and sends it again.
+void Receiver::make_room() {
+  while (!may_read() && taken_.bytes + written_.bytes == 0) {
+    const auto found = most_silent(1);
+    if (found == connections_.end()) return;
+    tool::report_warning("fluent2arrow",
+                         "messages that are not whole take all memory; the client that has been "
+                         "silent for the longest time is disconnected");
+    ++received_.refused;
+    end(found);
+  }
 }
 
 /// Clients that are not served any more, those that have never become welcome, and those whose request by HTTP takes
@@ -211,14 +263,26 @@ void Receiver::accept_some(const Source& source) {
   for (int i = 0; i < kBacklog; ++i) {
     Descriptor socket(accept4(source.listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.get() < 0) return;
-    if (connections_.size() >= kMostConnections) continue;  // closed at once
-    const int yes = 1;
-    setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    setsockopt(socket.get(), SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
+    if (connections_.size() >= most_connections_) {
+      const auto silent = most_silent(0);
+      if (silent == connections_.end()) continue;  // closed at once
+      if (!is_crowded_)
+        tool::report_warning("fluent2arrow", std::to_string(most_connections_) +
+                                                 " clients are connected; those that have been silent for the longest "
+                                                 "time are disconnected for others");
+      is_crowded_ = true;
+      end(silent);
+    }
+    set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdle);
+    set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepInterval);
+    set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepCount);
     Connection& connection = connections_[++last_connection_];
     connection.protocol = source.protocol;
     connection.channel = Channel(std::move(socket), tls_);
     connection.since_ms = now_ms();
+    connection.heard = ++heard_;
     ++received_.connections;
     if (source.protocol == Protocol::kHttp)
       connection.http = std::make_unique<HttpReader>(static_cast<size_t>(settings_.http_limit));
@@ -231,11 +295,11 @@ void Receiver::accept_some(const Source& source) {
 /// False when the connection has ended.
 bool Receiver::receive(uint64_t number, Connection& connection) {
   for (size_t i = 0; i < kReads; ++i) {
-    const size_t have = connection.input.size();
-    connection.input.resize(have + kReadBytes);
-    const Channel::Moved moved = connection.channel.read(connection.input.data() + have, kReadBytes);
-    connection.input.resize(have + moved.bytes);
+    // Clients have only as much memory as they have sent.
+    const Channel::Moved moved = connection.channel.read(read_.data(), read_.size());
+    connection.input.append(read_, 0, moved.bytes);
     buffered_bytes_ += static_cast<int64_t>(moved.bytes);
+    if (moved.bytes > 0) connection.heard = ++heard_;
     if (moved.state == Channel::State::kWaits) return true;
     if (moved.state == Channel::State::kEnded) {
       if (connection.protocol == Protocol::kSyslog) take_last_line(connection);
@@ -382,6 +446,7 @@ bool Receiver::take_messages(uint64_t number, Connection& connection) {
   const size_t taken = connection.input.size() - rest.size();
   buffered_bytes_ -= static_cast<int64_t>(taken);
   connection.input.erase(0, taken);
+  if (connection.input.capacity() > std::max(kKeptBytes, 4 * connection.input.size())) connection.input.shrink_to_fit();
   return is_good;
 }
 

@@ -66,6 +66,7 @@ class Receiver {
     int64_t since_ms = 0;
     std::unique_ptr<format::forward::HttpReader> http;
     bool is_waiting = false;  // of HTTP: for the answer to a request, before which nothing else is read
+    uint64_t heard = 0;       // the last sign of life: larger than those of all others before
     std::string input, output;
     format::forward::MessageEnd end;  // of the message that input begins with
   };
@@ -100,7 +101,10 @@ class Receiver {
   void remember(const std::string& chunk);
   Status greet(Connection& connection, std::string_view bytes);
   bool serve(uint64_t number, Connection& connection, int events);
+  static size_t held(const Connection& connection);
   void end(Connections::iterator connection);
+  Connections::iterator most_silent(size_t least_held);
+  void make_room();
   void end_some();
   bool send(Connection& connection);
   bool is_time_to_write(bool is_idle) const;
@@ -116,7 +120,10 @@ class Receiver {
   TlsContext tls_;
   std::vector<Source> sources_;
   Connections connections_;
-  uint64_t last_connection_ = 0;
+  uint64_t last_connection_ = 0, heard_ = 0;
+  size_t most_connections_ = 0;
+  bool is_crowded_ = false;  // which was told
+  std::string read_;         // what comes, before it is a client's
   int64_t buffered_bytes_ = 0, last_write_ms_ = 0;
   bool is_ending_ = false, is_idle_ = false;  // a signal has come; nothing has come for a while
   bool is_failing_ = false;                   // the last write has failed

@@ -63,6 +63,7 @@ class LiveCapture {
   void watch();
   void show_statistics();
   int64_t share_of_count(int64_t packets);
+  int64_t window_after(int64_t last, int64_t number);
 
   const Settings& settings_;
   const format::packets::ColumnChoice choice_;
@@ -73,6 +74,7 @@ class LiveCapture {
   std::atomic<int64_t> taken_{0};  // of settings.count
   std::atomic<int64_t> lost_{0};
   std::atomic<bool> stop_{false};
+  std::atomic<int64_t> shift_{0};  // of windows' numbers, see window_after()
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -149,7 +151,6 @@ Status LiveCapture::Worker::append(std::span<const Packet> packets) {
   return Status::ok();
 }
 
-/// A clock that is set back does not go back to older files.
 Status LiveCapture::Worker::take(std::span<const Packet> packets) {
   packets = packets.first(static_cast<size_t>(capture_.share_of_count(static_cast<int64_t>(packets.size()))));
   int64_t bytes = 0;
@@ -157,13 +158,14 @@ Status LiveCapture::Worker::take(std::span<const Packet> packets) {
   capture_.counters_.packets += static_cast<int64_t>(packets.size());
   capture_.counters_.bytes += bytes;
   while (!packets.empty()) {
-    const int64_t window = std::max(window_, windows_.number_of(packets[0].time));
+    const int64_t window = capture_.window_after(window_, windows_.number_of(packets[0].time));
     if (window != window_) {
       if (batch_->facts.rows > 0 || window_ != INT64_MIN) hand_over(window);
       window_ = window;
     }
     size_t count = 1;
-    while (count < packets.size() && packets[count].time < windows_.end()) ++count;
+    while (count < packets.size() && packets[count].time >= windows_.begin() && packets[count].time < windows_.end())
+      ++count;
     STROM_TRY(append(packets.first(count)));
     packets = packets.subspan(count);
   }
@@ -175,7 +177,7 @@ void LiveCapture::Worker::look_at_clock() {
   rows_->append_ended(wall_time(), batch_->columns);
   take_rows();
   if (capture_.settings_.limit_seconds == 0) return;
-  const int64_t window = windows_.number_of(wall_time() - kNano);
+  const int64_t window = windows_.number_of(wall_time() - kNano) + capture_.shift_;
   if (window <= window_) return;
   window_ = window;
   hand_over(window);
@@ -290,6 +292,19 @@ Status LiveCapture::open_outputs() {
     if (!settings_.filter.empty()) outputs_.back()->set_metadata("pcap.filter", settings_.filter);
   }
   return Status::ok();
+}
+
+/// The window of a packet, by its number in time and the last window of its thread. Windows only go up, since files
+/// that are complete are not opened again. A packet that is a little late belongs to the window that is open. When the
+/// clock was set back by more, the numbers of all threads go up by so much that further files are begun.
+int64_t LiveCapture::window_after(int64_t last, int64_t number) {
+  int64_t window = number + shift_;
+  if (last == INT64_MIN || window >= last - 1) return std::max(last, window);
+  const std::lock_guard lock(mutex_);
+  window = number + shift_;  // another thread may have seen it first
+  if (window >= last - 1) return std::max(last, window);
+  shift_ = last + 1 - number;
+  return last + 1;
 }
 
 Result<Captured> LiveCapture::run() {

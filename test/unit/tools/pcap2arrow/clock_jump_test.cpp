@@ -1,0 +1,111 @@
+// Captures whose clock is set forward and back: which file each packet goes to.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/progress.hpp"
+#include "pcap2arrow/live.hpp"
+
+namespace strom::pcap2arrow {
+namespace {
+
+constexpr int64_t kNano = 1000000000;
+constexpr int64_t kNoon = int64_t{1699963200} * kNano;  // 2023-11-14 12:00 UTC
+
+int64_t at(int64_t minutes, int64_t seconds = 0) { return kNoon + (minutes * 60 + seconds) * kNano; }
+
+/// Gives packets with these times, some at once.
+class TimedSource final : public PacketSource {
+ public:
+  explicit TimedSource(std::vector<std::vector<int64_t>> times) : times_(std::move(times)) {}
+  Result<std::span<const format::packets::Packet>> next(int) override {
+    packets_.clear();
+    if (next_ == times_.size()) return std::span<const format::packets::Packet>();
+    for (const int64_t time : times_[next_++]) {
+      format::packets::Packet packet;
+      packet.data = kBytes;
+      packet.time = time;
+      packet.captured = packet.length = sizeof kBytes;
+      packet.link = format::packets::link::kEthernet;
+      packets_.push_back(packet);
+    }
+    return std::span<const format::packets::Packet>(packets_);
+  }
+  void release() override {}
+  SourceCounts counts() override { return {}; }
+  void wake() override {}
+
+ private:
+  static constexpr uint8_t kBytes[64] = {};
+  std::vector<std::vector<int64_t>> times_;
+  std::vector<format::packets::Packet> packets_;
+  size_t next_ = 0;
+};
+
+class ClockJump : public testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("TZ", "UTC", 1);
+    std::string name = testing::TempDir() + "/clockXXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  /// Names of the files that a capture with these packets makes; all packets are in them.
+  std::vector<std::string> capture(std::vector<std::vector<std::vector<int64_t>>> threads) {
+    Settings settings;
+    settings.interfaces = {"memory"};
+    settings.output.path = (folder_ / "%H%M%S.arrow").string();
+    settings.limit_seconds = 60;
+    std::vector<std::unique_ptr<PacketSource>> sources;
+    for (auto& times : threads) {
+      for (const auto& some : times) settings.count += static_cast<int64_t>(some.size());
+      sources.push_back(std::make_unique<TimedSource>(std::move(times)));
+    }
+    tool::Progress progress({"none"});
+    const auto captured = capture_from(settings, std::move(sources), progress);
+    EXPECT_TRUE(captured.is_ok() && captured.value().failure.is_ok());
+    EXPECT_EQ(captured.value().written.rows, settings.count);
+    std::vector<std::string> names;
+    for (const auto& file : std::filesystem::directory_iterator(folder_)) names.push_back(file.path().filename());
+    EXPECT_EQ(static_cast<size_t>(captured.value().written.files), names.size());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(ClockJump, FilesGoOnAfterTheClockWasSetBack) {
+  const auto names = capture({{{at(0), at(0, 59)}, {at(300)}, {at(0, 10)}, {at(0, 20)}, {at(1)}, {at(300, 5)}}});
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"120000.arrow", "120010.arrow", "120100.arrow", "170000.arrow", "170005.arrow"}));
+}
+
+TEST_F(ClockJump, NamesThatComeAgainGetNumbers) {
+  EXPECT_EQ(
+      capture({{{at(0)}, {at(300), at(0), at(300), at(0)}}}),
+      (std::vector<std::string>{"120000-1.arrow", "120000-2.arrow", "120000.arrow", "170000-1.arrow", "170000.arrow"}));
+}
+
+TEST_F(ClockJump, PacketsThatAreALittleLateStayInTheOpenFile) {
+  EXPECT_EQ(capture({{{at(1)}, {at(0, 59)}, {at(1, 1)}, {at(0, 58), at(1, 2)}}}),
+            (std::vector<std::string>{"120100.arrow"}));
+}
+
+TEST_F(ClockJump, ThreadsTogether) {
+  std::vector<std::vector<std::vector<int64_t>>> threads(4);
+  for (auto& times : threads)
+    for (int64_t i = 0; i < 60; ++i) times.push_back({at((i % 4) * 100 + i / 8), at((i % 4) * 100 + i / 8, 1)});
+  EXPECT_GE(capture(std::move(threads)).size(), 60U);
+}
+
+}  // namespace
+}  // namespace strom::pcap2arrow
