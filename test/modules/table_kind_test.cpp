@@ -11,6 +11,7 @@
 
 #include "columnar/batch.hpp"
 #include "pg/boundary/boundary.hpp"
+#include "pg/compat/explain.hpp"
 #include "pg/source/row_source.hpp"
 #include "pg/table/table_kind.hpp"
 

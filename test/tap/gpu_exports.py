@@ -162,7 +162,11 @@ try:
     ok(state == "22023" and "matrix and columns" in message, "no stream on a GPU", message)
 
     # The service dies: exports of its memory are gone, the server goes on.
-    main.execute("VACUUM t")
+    def is_all_visible():
+        main.execute("VACUUM t")
+        return scalar(main, "SELECT relallvisible = relpages FROM pg_class WHERE oid = 't'::regclass")
+
+    wait_until(is_all_visible)  # which it is not while another session, such as autovacuum's, has an older snapshot
     lost, same = (strom.open_export(scalar(main, EXPORT + ", 1)")) for _ in range(2))
     equal(lost.device["handle"], same.device["handle"], "exports of columns that are on the GPU already share them")
     ok(strom.open_export(scalar(main, EXPORT + ", 0)")).device["number"] == 0, "but not with another GPU")
