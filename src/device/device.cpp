@@ -87,7 +87,7 @@ Status Device::use() const { return module_->check(module_->table().use(number_)
 Result<DeviceMemory> Device::allocate(size_t bytes) const {
   void* memory = nullptr;
   STROM_TRY(module_->check(module_->table().allocate(bytes, &memory), "allocate memory of the GPU"));
-  return DeviceMemory(&module_->table(), memory);
+  return DeviceMemory(module_.get(), memory);
 }
 
 Result<ShareHandle> Device::share(const DeviceMemory& memory) const {
@@ -99,12 +99,12 @@ Result<ShareHandle> Device::share(const DeviceMemory& memory) const {
 Result<PinnedMemory> Device::allocate_pinned(size_t bytes) const {
   void* memory = nullptr;
   STROM_TRY(module_->check(module_->table().allocate_pinned(bytes, &memory), "allocate pinned memory"));
-  return PinnedMemory(&module_->table(), memory);
+  return PinnedMemory(module_.get(), memory);
 }
 
 Result<RegisteredMemory> Device::register_host(void* memory, size_t bytes) const {
   STROM_TRY(module_->check(module_->table().register_host(memory, bytes), "pin memory"));
-  return RegisteredMemory(&module_->table(), memory);
+  return RegisteredMemory(module_.get(), memory);
 }
 
 Result<Stream> Device::create_stream() const {
@@ -112,14 +112,14 @@ Result<Stream> Device::create_stream() const {
   STROM_TRY(module_->check(module_->table().create_stream(&made), "make a stream on the GPU"));
   Stream stream;
   stream.module_ = module_;
-  stream.stream_ = {&module_->table(), made};
+  stream.stream_ = {module_.get(), made};
   return stream;
 }
 
 Result<Event> Device::create_event() const {
   ModuleEvent* event = nullptr;
   STROM_TRY(module_->check(module_->table().create_event(&event), "make an event on the GPU"));
-  return Event(&module_->table(), event);
+  return Event(module_.get(), event);
 }
 
 Result<bool> Device::is_done(const Event& event) const {

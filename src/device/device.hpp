@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,32 +26,38 @@ class Module {
   /// Ok, or why the call has failed: kOutOfMemory, kDeviceLost (also: no device), kInternal.
   Status check(int outcome, const char* what) const;
 
+  /// A launch does not end. To release anything may be to wait for it, so nothing is released from now on: the process
+  /// has to end. Any thread.
+  void give_up() const { is_given_up_ = true; }
+  bool is_given_up() const { return is_given_up_; }
+
  private:
   explicit Module(const ModuleTable* table) : table_(table) {}
   const ModuleTable* table_;
+  mutable std::atomic<bool> is_given_up_ = false;
 };
 
 class Device;
 
-/// Something of a module that `release` gives back. Must not outlive its device.
+/// Something of a module that `release` gives back, unless the module is given up. Must not outlive its device.
 template <class T, int (*ModuleTable::*release)(T*)>
 class Owned {
  public:
   Owned() = default;
-  Owned(const ModuleTable* table, T* object) : table_(table), object_(object) {}
-  Owned(Owned&& other) noexcept : table_(other.table_), object_(std::exchange(other.object_, nullptr)) {}
+  Owned(const Module* module, T* object) : module_(module), object_(object) {}
+  Owned(Owned&& other) noexcept : module_(other.module_), object_(std::exchange(other.object_, nullptr)) {}
   Owned& operator=(Owned&& other) noexcept {
-    std::swap(table_, other.table_);
+    std::swap(module_, other.module_);
     std::swap(object_, other.object_);
     return *this;
   }
   ~Owned() {
-    if (object_ != nullptr) (table_->*release)(object_);
+    if (object_ != nullptr && !module_->is_given_up()) (module_->table().*release)(object_);
   }
   T* get() const { return object_; }
 
  private:
-  const ModuleTable* table_ = nullptr;
+  const Module* module_ = nullptr;
   T* object_ = nullptr;
 };
 
@@ -102,6 +109,10 @@ class Device {
   Result<Stream> create_stream() const;
   Result<Event> create_event() const;
   Result<bool> is_done(const Event& event) const;
+
+  /// As of its module, and so of all devices of the process.
+  void give_up() const { module_->give_up(); }
+  bool is_given_up() const { return module_->is_given_up(); }
 
  private:
   Device(std::shared_ptr<const Module> module, int number) : module_(std::move(module)), number_(number) {}

@@ -97,7 +97,16 @@ Status LocalDevice::tell(Lane& lane, const DeviceWork& work, const int32_t& word
   return lane.teller->finish();
 }
 
-/// Until the run is done: Ok, or kCancelled when `keep_going` said so before. kDeviceLost when it does not end.
+/// kDeviceLost when the device has been given up.
+Result<bool> LocalDevice::has_ended(const Lane& lane) const {
+  STROM_ASSIGN(const bool is_done, device_->is_done(lane.end));
+  if (is_done || !device_->is_given_up()) return is_done;
+  return Status(ErrorCode::kDeviceLost, "another kernel of the GPU does not end")
+      .with_hint("The GPU service starts anew. Repeat the query.");
+}
+
+/// Until the run is done: Ok, or kCancelled when `keep_going` said so before. kDeviceLost when it does not end, and the
+/// device is given up then.
 Status LocalDevice::await_end(Lane& lane, const DeviceWork& work, const KeepGoing& keep_going) const {
   const auto begin = Clock::now();
   const bool is_launch = work.count > 0 || work.pages != nullptr;
@@ -107,7 +116,7 @@ Status LocalDevice::await_end(Lane& lane, const DeviceWork& work, const KeepGoin
   const bool can_be_told = !is_told;
   std::exception_ptr thrown;  // by `keep_going`: nothing of the run goes on behind it
   for (;;) {
-    STROM_ASSIGN(const bool is_done, device_->is_done(lane.end));
+    STROM_ASSIGN(const bool is_done, has_ended(lane));
     if (is_done) break;
     const auto now = Clock::now();
     const auto waited = now - begin;
@@ -127,10 +136,12 @@ Status LocalDevice::await_end(Lane& lane, const DeviceWork& work, const KeepGoin
     }
     // It may have waited for others, which pause, too: the device goes on as long as one of them ends.
     const bool is_late = is_watched && waited > launch_limit_;
-    if (is_late && (now - last_end_.load() > launch_limit_ || waited > launch_limit_ * launches.at_begin()))
+    if (is_late && (now - last_end_.load() > launch_limit_ || waited > launch_limit_ * launches.at_begin())) {
+      device_->give_up();
       return Status(ErrorCode::kDeviceLost, "a kernel of the GPU does not end")
           .with_detail("It was given " + std::to_string(launch_limit_.count()) + " ms (pg_strom.gpu_launch_timeout).")
           .with_hint("The GPU service starts anew. Repeat the query.");
+    }
     std::this_thread::sleep_for(waited > kLongWait ? kLongWait : kShortWait);
   }
   if (is_launch) last_end_ = Clock::now();

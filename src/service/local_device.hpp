@@ -49,6 +49,7 @@ class LocalDevice final : public engine::device::Device {
   };
   Result<std::unique_ptr<Lane>> take_lane();
   Status tell(Lane& lane, const engine::device::DeviceWork& work, const int32_t& word) const;
+  Result<bool> has_ended(const Lane& lane) const;
   Status await_end(Lane& lane, const engine::device::DeviceWork& work, const KeepGoing& keep_going) const;
   Status run_in(Lane& lane, const engine::device::DeviceWork& work, const KeepGoing& keep_going) const;
 

@@ -39,6 +39,7 @@ void Scheduler::forget_if_done(uint32_t session) {
   if (!found->second.removed || found->second.is_active()) return;
   gone_.push_back({session, found->second.kept});
   sessions_.erase(found);
+  has_gone_.notify_all();
 }
 
 Status Scheduler::submit(std::shared_ptr<Task> task) {
@@ -127,6 +128,12 @@ std::vector<Scheduler::Gone> Scheduler::take_gone() {
   return std::exchange(gone_, {});
 }
 
+std::vector<Scheduler::Gone> Scheduler::await_gone() {
+  std::unique_lock lock(mutex_);
+  has_gone_.wait(lock, [this] { return ends_ || !gone_.empty(); });
+  return std::exchange(gone_, {});
+}
+
 void Scheduler::give_back(uint64_t memory) {
   const std::lock_guard lock(mutex_);
   memory_used_ -= memory;
@@ -194,6 +201,7 @@ void Scheduler::shut_down() {
     for (const auto& task : session.running) task->stop = true;
   }
   changed_.notify_all();
+  has_gone_.notify_all();
 }
 
 DeviceRow Scheduler::load() const {

@@ -63,6 +63,8 @@ class Scheduler final : public MemoryLender {
   };
   /// Returns each session once. Its memory is in use until give_back().
   std::vector<Gone> take_gone();
+  /// Waits for some; none after shut_down().
+  std::vector<Gone> await_gone();
   void give_back(uint64_t memory);
   /// Tells running tasks to stop. No task starts any more.
   void shut_down();
@@ -97,7 +99,7 @@ class Scheduler final : public MemoryLender {
 
   const uint64_t device_memory_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable changed_, has_gone_;
   std::map<uint32_t, Session> sessions_;
   std::vector<Gone> gone_;
   uint64_t memory_used_ = 0;        // and

@@ -74,6 +74,8 @@ class ServerImpl final : public Server {
   Status watch(int descriptor, uint64_t event, uint32_t events, int operation);
   Status poll_events();
   void run_tasks(Part& part);
+  void lose(const Status& status);
+  static void release_sessions(Part& part);
   void wake();
   void accept_clients();
   void listen_again();
@@ -84,7 +86,7 @@ class ServerImpl final : public Server {
   void submit(uint32_t session, uint32_t tag, Submit request, std::vector<Descriptor> descriptors);
   void find_columns(uint32_t session, uint32_t tag, const FindColumns& request);
   void send_done();
-  void clear_sessions(Part& part);
+  static void clear_sessions(Part& part, const std::vector<Scheduler::Gone>& gone);
   Part& part_of(uint32_t session) { return *parts_[connections_.at(session).device]; }
   size_t least_loaded() const;
   Ledger ledger(uint32_t after) const;
@@ -145,28 +147,41 @@ void ServerImpl::run_tasks(Part& part) {
     Result<TaskOutput> output = Status(ErrorCode::kCancelled, "canceled on the GPU");
     if (!task->stop) output = part.runner->run(*task);
     const auto elapsed = std::chrono::steady_clock::now() - begin;
-    const Status status = output.status();
+    if (output.status().code() == ErrorCode::kDeviceLost) lose(output.status());
     // The client may submit the same tag, and ask for the ledger, as soon as it has the answer.
     const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(elapsed).count();
     part.scheduler.finish(*task, static_cast<uint64_t>(microseconds), output.is_ok() ? output.value().kept : 0,
                           output.is_ok() ? output.value().returned : 0);
-    clear_sessions(part);
     {
       const std::lock_guard lock(done_mutex_);
       done_.push_back({task->session, task->tag, std::move(output)});
-      if (status.code() == ErrorCode::kDeviceLost) {
-        lost_ = status;
-        ends_ = true;
-      }
     }
     wake();
   }
 }
 
-void ServerImpl::clear_sessions(Part& part) {
-  for (const Scheduler::Gone& gone : part.scheduler.take_gone()) {
-    part.runner->end_session(gone.session);
-    part.scheduler.give_back(gone.memory);
+// A worker thread. The thread that serves may be in a call that waits for the device, so that it never sees the end.
+void ServerImpl::lose(const Status& status) {
+  const std::lock_guard lock(done_mutex_);
+  if (!lost_.is_ok()) return;
+  lost_ = status;
+  ends_ = true;
+  if (options_.grace_seconds > 0) alarm(static_cast<unsigned>(options_.grace_seconds));
+}
+
+// A thread of its own: memory of a device is released when its launches are over, and nobody else waits for that.
+void ServerImpl::release_sessions(Part& part) {
+  for (;;) {
+    const std::vector<Scheduler::Gone> gone = part.scheduler.await_gone();
+    if (gone.empty()) return;
+    clear_sessions(part, gone);
+  }
+}
+
+void ServerImpl::clear_sessions(Part& part, const std::vector<Scheduler::Gone>& gone) {
+  for (const Scheduler::Gone& one : gone) {
+    part.runner->end_session(one.session);
+    part.scheduler.give_back(one.memory);
   }
 }
 
@@ -238,6 +253,7 @@ Status ServerImpl::serve() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   std::vector<std::thread> workers;
+  for (const auto& part : parts_) workers.emplace_back([&part] { release_sessions(*part); });
   for (const auto& part : parts_)
     for (int i = 0; i < options_.workers; ++i) workers.emplace_back([this, &part] { run_tasks(*part); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -250,6 +266,7 @@ Status ServerImpl::serve() {
   for (std::thread& worker : workers) worker.join();
   send_done();
   while (!connections_.empty()) end_session(connections_.begin()->first);
+  for (const auto& part : parts_) clear_sessions(*part, part->scheduler.take_gone());
   unlink(options_.socket_path.c_str());
   return outcome.is_ok() ? lost_ : outcome;
 }
@@ -456,11 +473,7 @@ void ServerImpl::send_unsent(uint32_t session) {
 }
 
 void ServerImpl::end_session(uint32_t session) {
-  if (connections_.at(session).has_said_hello) {
-    Part& part = part_of(session);
-    part.scheduler.remove_session(session);
-    clear_sessions(part);
-  }
+  if (connections_.at(session).has_said_hello) part_of(session).scheduler.remove_session(session);
   connections_.erase(session);
   listen_again();
 }

@@ -35,7 +35,7 @@ class TaskRunner {
   /// Runs a task to its end; kCancelled soon after task.stop. Called by several threads at a time. kDeviceLost ends the
   /// service: nothing else can run either.
   virtual Result<TaskOutput> run(Task& task) = 0;
-  /// Gives back the session's device memory. None of its tasks runs.
+  /// Gives back the session's device memory, which may be to wait for launches of others. None of its tasks runs.
   virtual void end_session(uint32_t session) { (void)session; }
 
   /// Called first. The lender has the memory that no task has. It outlives all calls but the destructor.

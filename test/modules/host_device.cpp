@@ -2,7 +2,8 @@
 // Lets a whole server run its queries through the GPU service at a speed that tests can live with; the CUDA module over
 // interpreted PTX is the same to the service. Opened by pg_strom_gpu_service, see STROM_DEVICE_MODULE.
 // Environment: STROM_HOST_DEVICES=n for so many of them, of which CUDA_VISIBLE_DEVICES chooses as of NVIDIA's;
-// STROM_HOST_DEVICE_HANG=file: while the file is there, a kernel that starts does not end.
+// STROM_HOST_DEVICE_HANG=file: while the file is there, a kernel that starts does not end. Memory is released, as by
+// CUDA, when the kernels that were started before it have ended.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -112,6 +114,32 @@ std::map<void*, Block> blocks;
 std::mutex engine;  // of copies, which go one after the other whatever their streams; memory is not released meanwhile
 size_t used[kMostDevices];
 
+/// Kernels that were started and have not ended, by number.
+struct Launches {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::set<uint64_t> running;
+  uint64_t last = 0;
+
+  uint64_t begin() {
+    const std::lock_guard lock(mutex);
+    return *running.insert(++last).first;
+  }
+  void end(uint64_t number) {
+    const std::lock_guard lock(mutex);
+    running.erase(number);
+    changed.notify_all();
+  }
+  void await() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [this, before = last] { return running.empty() || *running.begin() > before; });
+  }
+};
+Launches& launches() {
+  static auto* all = new Launches;  // streams that hang outlive the program's objects
+  return *all;
+}
+
 int fail(int outcome, const char* why) {
   last_error = why;
   return outcome;
@@ -177,6 +205,7 @@ int allocate(size_t bytes, void** memory) {
 }
 
 int release(void* memory) {
+  launches().await();
   const std::lock_guard lock(mutex);
   const auto found = blocks.find(memory);
   if (found == blocks.end()) return fail(kModuleLost, "released twice");
@@ -209,6 +238,7 @@ int allocate_pinned(size_t bytes, void** memory) {
   return *memory == nullptr ? fail(kModuleOutOfMemory, "out of memory") : static_cast<int>(kModuleOk);
 }
 int release_pinned(void* memory) {
+  launches().await();
   const std::lock_guard copies(engine);
   std::free(memory);
   return kModuleOk;
@@ -250,11 +280,12 @@ int fill(ModuleStream* stream, void* device, int byte, size_t bytes) {
   return add_copy(stream, [=] { std::memset(device, byte, bytes); });
 }
 int run_tiles(ModuleStream* stream, TileState* states, RunResult* results, int count) {
-  stream->add([=] {
+  stream->add([=, number = launches().begin()] {
     static const auto run = strom::engine::inst::run_morsel_for(strom::engine::platform::best_isa());
     const char* hang = std::getenv("STROM_HOST_DEVICE_HANG");
     while (hang != nullptr && access(hang, F_OK) == 0) usleep(10000);
     for (int i = 0; i < count; ++i) results[i] = run(states[i]);
+    launches().end(number);
   });
   return kModuleOk;
 }

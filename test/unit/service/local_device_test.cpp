@@ -2,17 +2,23 @@
 #include "service/local_device.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <numeric>
 #include <stdexcept>
+#include <thread>
 
 #include "engine/exec/execution.hpp"
 #include "engine/plan/builder.hpp"
+#include "service/device_runner.hpp"
+#include "service/remote_device.hpp"
 #include "test_server.hpp"
 
 namespace strom::service::test {
@@ -146,6 +152,26 @@ class HostDevice : public LocalDeviceTest {
     return folder;
   }
   void SetUp() override { open(STROM_HOST_MODULE_PATH); }
+
+  /// A service of that device in a process of its own, which exits with kLostStatus when it has lost the device.
+  static constexpr int kLostStatus = 7;
+  static pid_t start_service(const std::string& socket, milliseconds launch_limit) {
+    const pid_t parent = getpid(), process = fork();
+    if (process != 0) return process;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+    ErrorCode outcome = ErrorCode::kOk;
+    {
+      const auto runner =
+          DeviceRunner::create(device::Module::open(STROM_HOST_MODULE_PATH).value(), 0, 10, launch_limit, {});
+      ServerOptions options;
+      options.socket_path = socket;
+      options.grace_seconds = 1;
+      const auto server = Server::create(options, runner.value().get());
+      if (server.is_ok()) outcome = server.value()->serve().code();
+    }
+    _exit(outcome == ErrorCode::kDeviceLost ? kLostStatus : 1);
+  }
 };
 
 TEST_P(AnyDevice, a_launch_that_finds_the_flag_pauses) {
@@ -199,6 +225,49 @@ TEST_F(HostDevice, a_launch_that_does_not_end_has_lost_the_device) {
   EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(300));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(5000));
   unlink(folder().path("hang").c_str());
+}
+
+// As cudaFree does, the device releases memory only when what was started before is over. Memory of a session that
+// leaves meanwhile keeps the service's process from its own end, but nobody who waits for an answer.
+TEST_F(HostDevice, a_service_does_not_wait_for_a_launch_that_does_not_end) {
+  for (const bool one_leaves : {false, true}) {
+    Folder own;
+    ClientOptions options;
+    options.socket_path = own.path("socket");
+    const milliseconds limit(1000);
+    const pid_t service = start_service(options.socket_path, limit);
+    const auto watcher = connect_soon(options.socket_path);
+    ASSERT_NE(watcher, nullptr);
+    auto remote = std::move(RemoteDevice::connect(options)).value();
+    auto leaving = std::move(RemoteDevice::connect(options)).value();
+    // More than stays for other sessions.
+    auto memory = leaving->allocate(size_t{400} << 20, false, [] { return true; });
+    ASSERT_TRUE(memory.is_ok()) << memory.status().message();
+
+    std::ofstream(folder().path("hang")) << "x";
+    const auto begin = std::chrono::steady_clock::now();
+    Status lost;
+    std::thread query([&] { lost = count(10, 1000, remote.get()).status(); });
+    std::this_thread::sleep_for(limit / 4);
+    if (one_leaves) {
+      memory = Status(ErrorCode::kCancelled, "");
+      leaving.reset();
+    }
+    ASSERT_TRUE(watcher->request(AskLedger{}).is_ok());
+    const auto ledger = watcher->wait(10000);
+    EXPECT_TRUE(ledger.is_ok() && ledger.value().has_value());
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, limit);  // others are served meanwhile
+    query.join();
+    EXPECT_EQ(lost.code(), ErrorCode::kDeviceLost);
+    EXPECT_EQ(lost.message(), "a kernel of the GPU does not end");  // and not: the service has gone
+    int outcome = 0;
+    for (int i = 0; i < 1000 && waitpid(service, &outcome, WNOHANG) == 0; ++i)
+      std::this_thread::sleep_for(milliseconds(10));
+    EXPECT_TRUE(one_leaves ? WIFSIGNALED(outcome) && WTERMSIG(outcome) == SIGALRM
+                           : WIFEXITED(outcome) && WEXITSTATUS(outcome) == kLostStatus)
+        << one_leaves << " " << outcome;
+    unlink(folder().path("hang").c_str());
+  }
 }
 
 std::vector<const char*> modules() {

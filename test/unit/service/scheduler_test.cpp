@@ -134,7 +134,7 @@ TEST_F(SchedulerTest, memory_that_a_session_keeps) {
   const uint32_t session = task->session;
   EXPECT_TRUE(scheduler_.take_gone().empty());
   scheduler_.remove_session(session);
-  const auto gone = scheduler_.take_gone();
+  const auto gone = scheduler_.await_gone();
   ASSERT_EQ(gone.size(), 1u);
   EXPECT_EQ(gone[0].session, session);
   EXPECT_EQ(gone[0].memory, kept);

@@ -259,6 +259,36 @@ TEST_F(ServerTest, a_lost_device_ends_the_service) {
   EXPECT_NE(access(socket_path_.c_str(), F_OK), 0);
 }
 
+TEST_F(ServerTest, nobody_waits_for_the_memory_of_a_session_that_has_ended) {
+  releases_wait = true;
+  {
+    ThreadServer server(options());
+    const auto client = connect(socket_path_);
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(echo(*connect(socket_path_), "short"), "short");
+    ASSERT_TRUE(soon([&] { return ledger(*client).rows.size() == 1; }));
+    EXPECT_EQ(echo(*client, "others go on"), "others go on");
+    releases_wait = false;
+  }
+}
+
+TEST_F(ServerTest, a_lost_device_ends_a_service_that_waits_for_it) {
+  releases_wait = true;  // for ever, in the service's process
+  ServerOptions mortal = options();
+  mortal.grace_seconds = 1;
+  const pid_t process = start_server_process(mortal);
+  releases_wait = false;
+  const auto client = connect_soon(socket_path_), other = connect_soon(socket_path_);
+  connect_soon(socket_path_);
+  ASSERT_TRUE(other->submit({kSleep, 0, "100000"}).is_ok());
+  const auto begin = Clock::now();
+  ASSERT_TRUE(client->submit({kLose, 0, ""}).is_ok());
+  EXPECT_EQ(failure(wait(*client)), ErrorCode::kDeviceLost);
+  EXPECT_LT(milliseconds_since(begin), 900);  // not by the end of the process
+  int outcome = 0;
+  ASSERT_TRUE(soon([&] { return waitpid(process, &outcome, WNOHANG) == process; }));
+  EXPECT_TRUE(WIFSIGNALED(outcome) && WTERMSIG(outcome) == SIGALRM) << outcome;
+}
+
 TEST_F(ServerTest, ends_with_whoever_started_it) {
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);

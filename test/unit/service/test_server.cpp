@@ -12,6 +12,12 @@
 
 namespace strom::service::test {
 
+std::atomic<bool> releases_wait = false;
+
+void FakeRunner::end_session(uint32_t) {
+  while (releases_wait) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
 Result<TaskOutput> FakeRunner::run(Task& task) {
   TaskOutput output;
   switch (task.kind) {

@@ -20,11 +20,15 @@ enum FakeTask : uint16_t {
   kLose,      // the device
 };
 
+/// The memory of sessions that end is released when this is gone, as that of a device whose launch goes on.
+extern std::atomic<bool> releases_wait;
+
 class FakeRunner : public TaskRunner {
  public:
   std::string device_name() const override { return "no device"; }
   uint64_t device_memory() const override { return 1000; }
   Result<TaskOutput> run(Task& task) override;
+  void end_session(uint32_t session) override;
 };
 
 /// An empty folder that is removed with its files at the end.
