@@ -67,8 +67,7 @@ void prepare(const GeometryBytes& geometry, GeometryForm form, Share* share) {
   share->srid = rings.srid;
   share->any = true;
   Box box = rings.box;
-  if (!rings.decidable &&
-      !(read_box(geometry, form, &box) && fits_floats({box.min_x, box.min_y}) && fits_floats({box.max_x, box.max_y}))) {
+  if (!rings.decidable && !(read_box(geometry, form, &box) && box.fits_floats())) {
     share->everywhere = true;
     box = Box::empty();
   }

@@ -48,6 +48,9 @@ struct Box {
   STROM_BASE_INLINE static Box everything() { return {-kBeyond, -kBeyond, kBeyond, kBeyond}; }
   STROM_BASE_INLINE bool is_empty() const { return !(min_x <= max_x && min_y <= max_y); }
   STROM_BASE_INLINE bool is_finite() const { return geo::is_finite({min_x, min_y}) && geo::is_finite({max_x, max_y}); }
+  STROM_BASE_INLINE bool fits_floats() const {
+    return geo::fits_floats({min_x, min_y}) && geo::fits_floats({max_x, max_y});
+  }
   STROM_BASE_INLINE void add(Point point) {
     min_x = smaller(min_x, point.x);
     min_y = smaller(min_y, point.y);

@@ -19,7 +19,7 @@ namespace strom::service {
 /// Memory of the device; kOverBudget where the device has not enough now, so that the engine does without.
 Result<device::DeviceMemory> allocate_if_free(const device::Device& device, size_t bytes);
 
-class LocalDevice final : public engine::device::Device {
+class LocalDevice : public engine::device::Device {
  public:
   /// A launch that takes half of the limit is paused; one that takes all of it while no other ends has lost the device
   /// (kDeviceLost). 0: no limit.

@@ -26,9 +26,7 @@ QUERIES_PER_ROUND = 80
 ALL_LEVELS_SECONDS = 300  # from this length on, the rows of the registry are tried on each instruction set
 # What is counted as taking part, where it is not any node of the engine.
 DECISIVE = {"top": "Top Rows", "sets": "CpuPreAgg", "distinct aggregate": "CpuPreAgg"}
-# Of the queries of a kind, the share that the engine must take part in. Which queries are drawn is chance, and so is
-# the share: what is fewer by this many standard deviations of as many independent draws is not chance.
-CHANCE_DEVIATIONS = 4
+# Of the queries of a kind, the share that the engine must take part in.
 FLOORS = {
     "scan": 0.6,
     "aggregate": 0.6,
@@ -39,6 +37,9 @@ FLOORS = {
     "joins": 0.6,
     "semi": 0.5,
 }
+# Which queries are drawn is chance, and so is the share: what is fewer by this many standard deviations of as many
+# independent draws is not chance.
+CHANCE_DEVIATIONS = 4
 SERVICE_TRIES = 1200  # each after a tenth of a second; a busy machine starts the service late
 # An emulated machine has tables of a few dozen rows, where these rarely pay.
 SMALL_FLOORS = {**FLOORS, "group": 0.5, "top": 0.05, "sets": 0.05, "distinct aggregate": 0}

@@ -20,38 +20,12 @@ import msgpack
 import pyarrow.ipc as ipc
 from fluent import sender
 
-from checks import done, equal, folder, fresh_database, ok, program, query, run, wait_until
+from checks import done, equal, folder, fresh_database, ok, program, query, run
+from forward_receiver import Receiver, acknowledged, is_closed
 
 OUT = folder("fluent2arrow")
 OUT.chmod(0o755)
 rng = random.Random(5)
-
-
-class Receiver:
-    def __init__(self, pattern, *options, port=0):
-        self.process = subprocess.Popen([program("fluent2arrow"), "-L", f"127.0.0.1:{port}", "-o", pattern, "-v", *options],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        line = self.process.stdout.readline()
-        self.port = int(line.rsplit(":", 1)[1]) if "listening" in line else None
-
-    def connect(self):
-        link = socket.create_connection(("127.0.0.1", self.port), timeout=60)
-        return link
-
-    def stop(self, how=signal.SIGTERM):
-        """(status, standard output, standard error)"""
-        self.process.send_signal(how)
-        out, err = self.process.communicate(timeout=60)
-        return self.process.returncode, out, err
-
-
-def is_closed(link, data=b""):
-    """After the data. A receiver that closes the connection before it has read everything resets it."""
-    try:
-        link.sendall(data)
-        return link.recv(100) == b""
-    except ConnectionError:
-        return True
 
 
 def event_time(seconds, nanoseconds):
@@ -60,17 +34,6 @@ def event_time(seconds, nanoseconds):
 
 def packed(events):
     return b"".join(msgpack.packb(event) for event in events)
-
-
-def acknowledged(link, chunk):
-    unpacker = msgpack.Unpacker()
-    while True:
-        data = link.recv(65536)
-        if not data:
-            return False
-        unpacker.feed(data)
-        for answer in unpacker:
-            return answer == {"ack": chunk}
 
 
 def rows(path):

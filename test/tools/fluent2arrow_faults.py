@@ -5,59 +5,30 @@ import os
 import pathlib
 import re
 import resource
-import signal
-import socket
 import subprocess
 import threading
 
 import msgpack
 import pyarrow.ipc as ipc
 
-from checks import done, equal, folder, ok, program
+from checks import done, equal, folder, ok
+from forward_receiver import Receiver, acknowledged, is_closed
 
 OUT = folder("fluent2arrow_faults")
 MODULES = pathlib.Path(__file__).resolve().parent.parent / "modules"
 
 
-class Receiver:
-    def __init__(self, pattern, *options, descriptors=None, env=None):
-        limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))) if descriptors else None
-        self.process = subprocess.Popen([program("fluent2arrow"), "-L", "127.0.0.1:0", "-o", pattern, "-v", "--schema=n:int64", "--flush-interval=20", *options],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=limit, env={**os.environ, **(env or {})})
-        self.port = int(self.process.stdout.readline().rsplit(":", 1)[1])
-
-    def connect(self):
-        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
+class IntegerReceiver(Receiver):
+    def __init__(self, pattern, *options, **limits):
+        super().__init__(pattern, "--schema=n:int64", "--flush-interval=20", *options, **limits)
 
     def memory_kb(self):
         """The most that it has had so far."""
         return int(re.search(r"VmHWM:\s*(\d+)", pathlib.Path(f"/proc/{self.process.pid}/status").read_text()).group(1))
 
-    def stop(self, how=signal.SIGTERM):
-        """(status, standard output, standard error)"""
-        self.process.send_signal(how)
-        out, err = self.process.communicate(timeout=60)
-        return self.process.returncode, out, err
-
 
 def message(n, chunk, tag="t"):
     return msgpack.packb([tag, 1, {"n": n}, {"chunk": chunk}])
-
-
-def acknowledged(link, chunk):
-    unpacker = msgpack.Unpacker()
-    while data := link.recv(65536):
-        unpacker.feed(data)
-        for answer in unpacker:
-            return answer == {"ack": chunk}
-    return False
-
-
-def is_closed(link):
-    try:
-        return link.recv(100) == b""
-    except ConnectionError:
-        return True
 
 
 def numbers(*paths):
@@ -66,7 +37,7 @@ def numbers(*paths):
 
 # ---- A whole message and the half of one, from more clients than there are descriptors for ----
 soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-receiver = Receiver(str(OUT / "few.arrow"), descriptors=120)  # of which clients get 56
+receiver = IntegerReceiver(str(OUT / "few.arrow"), descriptors=120)  # of which clients get 56
 half = message(10**6, "half")[:-5]
 links = []
 for i in range(150):
@@ -83,7 +54,7 @@ for link in links:
     link.close()
 
 # ---- Many clients that send a little take little memory ----
-receiver = Receiver(str(OUT / "many.arrow"))
+receiver = IntegerReceiver(str(OUT / "many.arrow"))
 with receiver.connect() as link:
     link.sendall(message(1, "first"))
     ok(acknowledged(link, "first"), "one client")
@@ -114,7 +85,7 @@ status, out, err = receiver.stop()
 equal((status, numbers(OUT / "many.arrow")), (0, [1, 2, 10**6]), "whole messages are there once")
 
 # ---- Messages that are not whole take all memory ----
-receiver = Receiver(str(OUT / "large.arrow"), "--memory=4m")
+receiver = IntegerReceiver(str(OUT / "large.arrow"), "--memory=4m")
 links = [receiver.connect() for _ in range(3)]
 links[0].sendall(message(1, "small"))
 ok(acknowledged(links[0], "small"), "a message before")
@@ -138,7 +109,7 @@ for link in links:
 
 # ---- Two receivers in one folder ----
 shared = OUT / "shared"
-both = [Receiver(str(shared / "{tag}.arrow"), "--limit=64k") for _ in range(2)]
+both = [IntegerReceiver(str(shared / "{tag}.arrow"), "--limit=64k") for _ in range(2)]
 wanted = []
 
 
@@ -160,7 +131,7 @@ equal([(status, err) for status, _, err in ended], [(0, ""), (0, "")], "both end
 equal(numbers(*shared.glob("a*.arrow")), list(range(120)), "all events of a file of both are there once")
 equal(numbers(*shared.glob("new*.arrow")), list(range(120)), "and those of files that both wanted to make")
 equal([path.name for path in shared.iterdir() if path.suffix != ".arrow"], [], "nothing else is left")
-receiver = Receiver(str(shared / "{tag}.arrow"))
+receiver = IntegerReceiver(str(shared / "{tag}.arrow"))
 with receiver.connect() as link:
     for number in range(2):
         link.sendall(message(7, f"{number} 59 a", "a"))
@@ -182,7 +153,7 @@ def set_clock(hour, minute):
 
 set_clock(12, 0)
 environment = {"LD_PRELOAD": str(library), "STROM_CLOCK": str(clock), "TZ": "UTC", "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
-receiver = Receiver(str(OUT / "clock_%H%M.arrow"), env=environment)
+receiver = IntegerReceiver(str(OUT / "clock_%H%M.arrow"), environment=environment)
 times = [(12, 0), (18, 30), (12, 0), (3, 15), (18, 30), (12, 1)]
 with receiver.connect() as link:
     for i, at in enumerate(times):

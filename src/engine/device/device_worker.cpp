@@ -80,7 +80,7 @@ DeviceWorker::DeviceWorker(const plan::Program& program, uint32_t pipeline, cons
 /// All workers together fill the device. More states, or more than a morsel has tiles, would only take time: to be
 /// made, and to be copied at each launch.
 size_t DeviceWorker::count_states(const Share& share) const {
-  const int64_t blocks = std::max(1, device().states_per_worker()), workers = std::max(1, share.workers);
+  const int64_t blocks = std::max(1, device().states_per_worker()), workers = share.workers;
   const int64_t tiles = (share.morsel_rows + kTileRows - 1) / kTileRows;
   const auto useful = static_cast<size_t>(std::max<int64_t>(1, std::min((blocks + workers - 1) / workers, tiles)));
   return std::clamp<size_t>(std::min(kMostWork / layout_.work_bytes, kMostData / layout_.data_bytes), 1, useful);

@@ -63,7 +63,7 @@ Result<bool> PipelineRun::step(const InterruptCheck& interrupt) {
     started_ = true;
     count_threads();
     STROM_TRY(fill_slot(&main_slot_, 0, keep_going));
-    if (!exhausted_) start_threads();
+    start_threads();
     if (exhausted_) queue_.end_feeding();
     if (feeder_ != nullptr) feeder_->let_devices_read(main_slot_.device != nullptr && options_.device_reads_files);
   }
@@ -396,21 +396,18 @@ void PipelineRun::count_threads() {
   // a device as for the CPU.
   const int64_t rows = feeder_ != nullptr ? std::min(morsel_rows_, options_.morsel_rows) : morsel_rows_;
   const int64_t useful = (all_rows + rows - 1) / rows;
-  wanted_threads_ = static_cast<int>(std::min<int64_t>(options_.threads, useful));
-  if (lanes_ > 0) wanted_threads_ = std::min(wanted_threads_, static_cast<int>(lanes_));
+  thread_count_ = exhausted_ ? 1 : static_cast<int>(std::clamp<int64_t>(useful, 1, std::max(1, options_.threads)));
+  if (lanes_ > 0) thread_count_ = std::min(thread_count_, static_cast<int>(lanes_));
   const auto devices = std::max(1, static_cast<int>(devices_.size()));
   // How many rows are fed is an estimate.
-  share_ = {(wanted_threads_ + devices - 1) / devices,
+  share_ = {(thread_count_ + devices - 1) / devices,
             feeder_ != nullptr ? morsel_rows_ : std::min(morsel_rows_, all_rows)};
 }
 
 void PipelineRun::start_threads() {
-  const int threads = wanted_threads_;
-  if (threads <= 1) return;
-  thread_count_ = threads;
   const base::BlockedSignals blocked;
   std::lock_guard lock(mutex_);  // the first threads may end while the last are made
-  for (int i = 1; i < threads; ++i) {
+  for (int i = 1; i < thread_count_; ++i) {
     ++running_;
     try {
       threads_.emplace_back([this, i] { thread_main(static_cast<size_t>(i)); });

@@ -175,7 +175,7 @@ class PipelineRun final : public op::WorkerSink {
   op::GroupMerger groups_;
   std::vector<op::Worker*> lane_workers_;  // of each lane, nullptr before its first morsel
   bool started_ = false;
-  int wanted_threads_ = 1, thread_count_ = 1;
+  int thread_count_ = 1;
   device::DeviceWorker::Share share_{1, 0};  // of each worker of a device
   std::chrono::steady_clock::time_point start_;
   double finished_ms_ = 0;

@@ -10,12 +10,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 
 namespace strom::engine::test {
 namespace {
 
 [[maybe_unused]] constexpr char kCudaDevice[] = "CUDA device";
-[[maybe_unused]] constexpr size_t kMostPooled = size_t{8} << 30;
 
 std::vector<Target> find_targets() {
   std::vector<Target> found;
@@ -30,12 +30,11 @@ std::vector<Target> find_targets() {
 #ifdef STROM_EMULATED_MODULE_PATH
   static const std::unique_ptr<strom::device::Device> device =
       strom::device::Device::open(strom::device::Module::open(strom::device::test::module_path()).value(), 0).value();
-  static service::LocalDevice cuda(device.get());
-  static PooledDevice pooled(&cuda, kMostPooled);
-  const bool emulated = strom::device::test::is_emulated();
-  engine::device::Device* const tested = emulated ? static_cast<engine::device::Device*>(&cuda) : &pooled;
-  found.push_back({kCudaDevice, inst::run_morsel_for(platform::best_isa()), emulated, tested, true});
-  if (!emulated) {  // all else was tested elsewhere
+  const bool is_cuda = std::string_view(device->facts().architecture).starts_with("sm_");
+  static const std::unique_ptr<service::LocalDevice> cuda =
+      is_cuda ? std::make_unique<PooledDevice>(device.get()) : std::make_unique<service::LocalDevice>(device.get());
+  found.push_back({kCudaDevice, inst::run_morsel_for(platform::best_isa()), !is_cuda, cuda.get(), true});
+  if (is_cuda) {  // all else was tested elsewhere
     const auto others = [](const Target& target) { return target.name != kCudaDevice; };
     found.erase(std::remove_if(found.begin(), found.end(), others), found.end());
   }

@@ -20,10 +20,7 @@ int32_t SpatialKeys::srid(int64_t row) const {
   return !by_coordinates_ && open(row, &geometry) ? geometry.srid() : srid_;
 }
 
-bool SpatialKeys::box(int64_t row, geo::Box* box) const {
-  return box_of_any(row, box) && geo::fits_floats({box->min_x, box->min_y}) &&
-         geo::fits_floats({box->max_x, box->max_y});
-}
+bool SpatialKeys::box(int64_t row, geo::Box* box) const { return box_of_any(row, box) && box->fits_floats(); }
 
 bool SpatialKeys::box_of_any(int64_t row, geo::Box* box) const {
   *box = geo::Box::empty();

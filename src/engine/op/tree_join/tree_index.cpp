@@ -45,8 +45,7 @@ void TreeIndex::add(const SpatialKeys& keys, int64_t row, geo::TreeInput* input)
     box = geo::float_box_of(point);
   }
   if (answer == geo::BoxAnswer::kNone) return;
-  const bool fits =
-      !by_distance() || (geo::fits_floats({box.min_x, box.min_y}) && geo::fits_floats({box.max_x, box.max_y}));
+  const bool fits = !by_distance() || box.fits_floats();
   if (answer == geo::BoxAnswer::kBox && fits)
     put(&input->boxes, box);
   else
