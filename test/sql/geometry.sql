@@ -53,6 +53,31 @@ SELECT * FROM engine.run_both('SELECT a.id, p.id, p.x FROM points p LEFT JOIN ar
 SELECT * FROM engine.run_both('SELECT id FROM points p WHERE EXISTS (SELECT FROM areas a WHERE st_within(p.s, st_setsrid(a.g, 4326)) AND a.id < 3)');
 SELECT * FROM engine.run_both('SELECT id FROM points p WHERE EXISTS (SELECT FROM areas a WHERE st_within(st_point(p.x, p.y), a.g) AND a.id < 3)');
 SELECT * FROM engine.run_both('SELECT id FROM points p WHERE NOT EXISTS (SELECT FROM areas a WHERE st_covers(a.g, st_point(p.x, p.y)) AND a.id IN (1, 7))');
+-- Polygons that do not fit are joined in parts, those that PostGIS decides about among them.
+CREATE TABLE many AS SELECT a.id + 10 * i AS id, a.g FROM areas a, generate_series(0, 39) i WHERE a.id IN (1, 2, 3, 7);
+CREATE TABLE marks AS SELECT * FROM points WHERE id % 7 = 0 OR id = -2;
+ANALYZE many, marks;
+CREATE FUNCTION passes(query text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE plan json;
+BEGIN
+  EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || query INTO plan;
+  RETURN (regexp_match(plan::text, '"Join Passes": ([0-9]+)'))[1];
+END $$;
+SET pg_strom.work_memory = '64kB';
+SELECT q, (engine.run_both(q)).* FROM unnest(ARRAY[
+  'SELECT count(*), sum(a.id), sum(p.id) FROM many a, marks p WHERE st_contains(a.g, st_makepoint(p.x, p.y))',
+  'SELECT a.id, count(*), sum(p.id) FROM many a, marks p WHERE st_covers(a.g, p.g) GROUP BY a.id',
+  'SELECT a.id, p.id FROM marks p RIGHT JOIN many a ON st_contains(a.g, p.g) AND p.id < a.id',
+  'SELECT a.id, p.id, b.id FROM many a, marks p, marks b WHERE st_contains(a.g, p.g) AND a.id < 40 AND p.id < 900 AND b.id = p.id + 7',
+  'SELECT a.id, p.id FROM marks p LEFT JOIN many a ON st_contains(a.g, p.g)',
+  'SELECT p.id FROM marks p WHERE NOT EXISTS (SELECT FROM many a WHERE st_contains(a.g, p.g))',
+  'SELECT a.id, p.id FROM points a, marks p WHERE st_dwithin(a.g, p.g, 0.5) AND a.id % 3 = 1',
+  'SELECT count(*), sum(a.id), sum(p.id) FROM many a, marks p WHERE a.g && p.g']) q;
+SET pg_strom.regression_test_mode = off;
+SELECT passes('SELECT count(*) FROM many a, marks p WHERE st_contains(a.g, st_makepoint(p.x, p.y))') BETWEEN 2 AND 9 AS by_cells,
+  passes('SELECT count(*) FROM points a, marks p WHERE st_dwithin(a.g, p.g, 0.5) AND a.id % 3 = 1') BETWEEN 2 AND 32 AS by_distance;
+SET pg_strom.regression_test_mode = on;
+RESET pg_strom.work_memory;
 -- Distances of points.
 EXPLAIN (COSTS OFF) SELECT count(*) FROM points WHERE st_dwithin(g, 'point (7 7)', 2.5);
 SELECT * FROM engine.run_both('SELECT count(*) FROM points WHERE st_dwithin(g, ''point (7 7)'', 2.5) AND id >= 0');

@@ -59,7 +59,7 @@ class ExecutionImpl final : public Execution, BuildListener, SequenceListener {
     return sides_.is_in_part(join, keys);
   }
 
-  bool is_partitioned(uint32_t join) const override { return !sides_.table(join).partition().is_whole(); }
+  bool is_partitioned(uint32_t join) const override { return sides_.is_divided_by_key(join); }
 
   void mark_matched(uint32_t join, int64_t row) override { sides_.table(join).mark_matched(row); }
 

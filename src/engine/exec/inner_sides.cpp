@@ -126,8 +126,8 @@ Result<bool> InnerSides::make_table(uint32_t index, const RunMaker& runs, BuildL
   };
   const uint32_t join = join_of(index);
   const plan::Join& made = program_.joins[join];
-  const bool spatial = made.spatial != plan::SpatialMatch::kNone;
-  const bool divisible = !made.inner_keys.empty() && !spatial && is_main_join(join);
+  const bool divisible =
+      !made.inner_keys.empty() && is_main_join(join) && (!is_spatial(join) || plan::joins_pairs(made.kind));
   op::InnerPartitions& inner = inner_[join];
   for (;;) {
     tables_[join].reset();
@@ -200,8 +200,15 @@ plan::Constant InnerSides::payload(uint32_t join, uint32_t ordinal, int64_t row)
 }
 
 bool InnerSides::is_in_part(uint32_t join, const std::vector<plan::Constant>& keys) const {
-  return tables_[join]->is_in_partition(trimmed_keys(join, keys));
+  return !is_divided_by_key(join) || tables_[join]->is_in_partition(trimmed_keys(join, keys));
 }
+
+// Rows of the outer side probe one part. Those of a spatial join probe all of them.
+bool InnerSides::is_divided_by_key(uint32_t join) const {
+  return !is_spatial(join) && !tables_[join]->partition().is_whole();
+}
+
+bool InnerSides::is_spatial(uint32_t join) const { return program_.joins[join].spatial != plan::SpatialMatch::kNone; }
 
 int64_t InnerSides::add_row(uint32_t join, const std::vector<plan::Constant>& keys,
                             const std::vector<plan::Constant>& payload) {
@@ -251,7 +258,7 @@ size_t InnerSides::most_parts(uint32_t join) const {
 
 // char(n) keys are held without their padding.
 std::vector<plan::Constant> InnerSides::trimmed_keys(uint32_t join, std::vector<plan::Constant> keys) const {
-  const size_t compared = program_.joins[join].spatial == plan::SpatialMatch::kNone ? keys.size() : 0;
+  const size_t compared = is_spatial(join) ? 0 : keys.size();
   for (size_t i = 0; i < compared; ++i) {
     if (program_.nodes[program_.joins[join].inner_keys[i]].type.type != registry::TypeId::kBpchar) continue;
     while (!keys[i].bytes.empty() && keys[i].bytes.back() == ' ') keys[i].bytes.pop_back();

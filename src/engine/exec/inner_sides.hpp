@@ -67,6 +67,8 @@ class InnerSides {
   // ---- parts ----
 
   bool is_divided(uint32_t join) const { return inner_[join].parts.size() > 1; }
+  /// A row of the outer side can match rows of one part only, which its keys tell.
+  bool is_divided_by_key(uint32_t join) const;
   bool has_further_part(uint32_t join) const { return inner_[join].at + 1 < inner_[join].parts.size(); }
   bool has_further_parts() const;
   /// Goes on to the next combination of parts. The build pipelines whose tables have to be made again.
@@ -75,6 +77,7 @@ class InnerSides {
  private:
   const std::vector<uint32_t>& main_joins() const { return program_.pipelines.back().joins; }
   bool is_main_join(uint32_t join) const;
+  bool is_spatial(uint32_t join) const;
   size_t most_parts(uint32_t join) const;
   std::vector<plan::Constant> trimmed_keys(uint32_t join, std::vector<plan::Constant> keys) const;
   std::unique_ptr<op::JoinBuild> new_table(uint32_t join) const;

@@ -91,6 +91,10 @@ constexpr bool keeps_unmatched(JoinKind kind) {
   return kind == JoinKind::kRight || kind == JoinKind::kFull || kind == JoinKind::kRightAnti;
 }
 
+/// A pair of rows is all that such a join needs to know: the build side of a spatial join may be divided into any
+/// parts.
+constexpr bool joins_pairs(JoinKind kind) { return kind == JoinKind::kInner || kind == JoinKind::kRight; }
+
 /// Rows of the build side go on by themselves when all rows have probed, depending on whether one has matched.
 constexpr bool marks_matches(JoinKind kind) { return keeps_unmatched(kind) || kind == JoinKind::kRightSemi; }
 

@@ -51,11 +51,15 @@ void run_on_threads(int tasks, const std::function<void(int)>& task) {
 }  // namespace
 
 int64_t SpatialIndex::wanted_memory() const {
-  constexpr int64_t kOfBytes = 4, kOfRow = 512;
   int64_t bytes = 0;
-  for (int64_t row = 0; row < rows_.count; ++row)
-    bytes += rows_.keys[0].is_null(row) ? 0 : static_cast<const StrView*>(rows_.keys[0].at(row))->len;
-  return bytes * kOfBytes + rows_.count * kOfRow;
+  for (int64_t row = 0; row < rows_.count; ++row) bytes += row_memory(row);
+  return bytes;
+}
+
+int64_t SpatialIndex::row_memory(int64_t row) const {
+  constexpr int64_t kOfByte = 4, kOfRow = 512;
+  const HostColumn& key = rows_.keys[0];
+  return kOfRow + (key.is_null(row) ? 0 : static_cast<const StrView*>(key.at(row))->len * kOfByte);
 }
 
 Status SpatialIndex::build(const std::vector<uint32_t>&, int threads, JoinTable* table) {

@@ -69,9 +69,9 @@ void JoinBuild::measure() {
 }
 
 void JoinBuild::measure_rows() {
-  constexpr int64_t kTableBytes = 40;  // of a hash table, for each row, at most
+  const auto index = choose_join_index(rows_, needs_, 0, 0);
   std::vector<const HostColumn*> keys, owned;
-  int64_t each = kTableBytes;
+  int64_t each = 0;
   for (size_t i = 0; i < owns_texts_.size(); ++i) {
     const HostColumn& column = rows_.column(i);
     if (i < rows_.keys.size()) keys.push_back(&column);
@@ -79,7 +79,7 @@ void JoinBuild::measure_rows() {
     each += registry::phys_size(column.phys) + 1;
   }
   for (int64_t row = 0; row < rows_.keys[0].rows; ++row) {
-    int64_t bytes = each;
+    int64_t bytes = each + index->row_memory(row);
     for (const HostColumn* column : owned) bytes += static_cast<const registry::StrView*>(column->at(row))->len;
     sizes_->add(hash_at(keys, row), bytes);
   }

@@ -207,7 +207,7 @@ void JoinWriter::emit_partition(const std::vector<NodeId>& key_nodes, Partition 
 void JoinWriter::emit_probe(size_t position) {
   const plan::Join& join = join_at(position);
   const std::string name = join_name(position);
-  emit_partition(join.outer_keys, info(position).build->partition());
+  if (join.spatial == plan::SpatialMatch::kNone) emit_partition(join.outer_keys, info(position).build->partition());
   const bool existence = join.kind == JoinKind::kSemi || join.kind == JoinKind::kAnti;
   if (is_lookup(position))
     emit_lookup(position, name);

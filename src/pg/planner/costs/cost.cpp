@@ -145,9 +145,16 @@ void cost_scan(EngineInput* input) {
   add_scan_work(input, scan->rows_in * (row_cost() + cpu_operator_cost * scan->operations) / thread_count());
 }
 
-double pass_count(const RelOptInfo* inner) {
-  constexpr double kOverhead = 32;  // bytes for each row: hash, link, key
-  const double bytes = inner->rows * (inner->reltarget->width + kOverhead);
+double pass_count(const RelOptInfo* inner, engine::plan::SpatialMatch spatial) {
+  constexpr double kHashEntry = 32;  // bytes for each row: hash, link, key
+  constexpr double kTreeEntry = 112, kCells = 512, kOfPolygon = 4;
+  const double width = inner->reltarget->width;
+  double each = width + kHashEntry;
+  if (engine::plan::has_tree(spatial))
+    each = width + kTreeEntry;
+  else if (spatial != engine::plan::SpatialMatch::kNone)
+    each = width + width * kOfPolygon + kCells;
+  const double bytes = inner->rows * each;
   return std::max(1.0, ceil(bytes / (guc::pg_strom::work_memory * 1024.0)));
 }
 

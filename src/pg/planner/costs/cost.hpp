@@ -22,7 +22,7 @@ void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* j
 Cost cost_of_build(const EngineJoin* join);
 
 /// How often the outer side of a join has to be read because of pg_strom.work_memory.
-double pass_count(const RelOptInfo* inner);
+double pass_count(const RelOptInfo* inner, engine::plan::SpatialMatch spatial = engine::plan::SpatialMatch::kNone);
 
 /// Fills rows and costs of `path`, which has its target, input, aggregation and top rows, and chooses its device.
 void cost_path(EnginePath* path);

@@ -333,7 +333,8 @@ void note_refusal(const PlannerInfo* root, EngineInput* probing, JoinKind kind, 
 
 // The engine has a way to run the join.
 bool has_way(const EngineJoin* join) {
-  const bool divides = join->outer_keys != NIL && join->spatial == engine::plan::SpatialMatch::kNone;
+  const bool is_spatial = join->spatial != engine::plan::SpatialMatch::kNone;
+  const bool divides = join->outer_keys != NIL && (!is_spatial || engine::plan::joins_pairs(join->kind));
   if (!divides && join->passes > 1) return false;  // nothing divides the inner side
   if (join->passes > static_cast<double>(engine::exec::kMostPasses)) return false;
   return join->outer_keys != NIL || join->kind != JoinKind::kFull;  // an error of PostgreSQL's, if there are conditions
@@ -379,6 +380,7 @@ void offer_chain(PlannerState* state, const OfferedJoin& offer, RelOptInfo* prob
   List* host_quals = NIL;
   Refusal* refusal = take_clauses(state, &join, offer, probing_rel->relids, &operations, &host_quals);
   if (refusal != nullptr) return note_refusal(root, probing, kind, refusal);
+  if (join.spatial != engine::plan::SpatialMatch::kNone) join.passes = pass_count(join.inner, join.spatial);
   if (!has_way(&join)) return;
   join.rows = expected_rows(root, joinrel, probing_rel, probing, &join);
   if (host_quals != NIL)

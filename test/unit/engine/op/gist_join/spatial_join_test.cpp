@@ -169,6 +169,29 @@ TEST(SpatialJoin, AllKinds) {
   }
 }
 
+/// Joins of pairs go over the outer side once for each part of the inner one; the others need all of it at once.
+TEST(SpatialJoin, InParts) {
+  for (const Target& target : targets()) {
+    Sides sides(target.slow ? 60 : 400, target.slow ? 400 : 5000);
+    for (const JoinKind kind : kKinds)
+      for (const bool with_quals : {false, true}) {
+        const plan::Program p = sides.program(kind, SpatialMatch::kInsideOrOn, true, with_quals);
+        exec::Options options;
+        options.threads = target.slow ? 1 : 2;
+        options.morsel_rows = 1500;
+        options.join_memory_budget = target.slow ? 30'000 : 100'000;
+        sides.inner.name_columns();  // devices have no whole table of it
+        const Outcome outcome = run(p, {&sides.inner, &sides.outer}, target, options);
+        EXPECT_EQ(outcome.rows, sides.expected(kind, SpatialMatch::kInsideOrOn, with_quals))
+            << target.name << " kind " << static_cast<int>(kind);
+        const bool divided = kind == JoinKind::kInner || kind == JoinKind::kRight;
+        EXPECT_EQ(outcome.stats.passes > 1, divided) << target.name << " kind " << static_cast<int>(kind);
+        // Each part with its index stays within the budget.
+        if (divided && !target.slow) EXPECT_GT(outcome.stats.passes, 3);
+      }
+  }
+}
+
 TEST(SpatialJoin, GroupsByCodes) {
   for (const Target& target : targets()) {
     const Sides sides(target.slow ? 60 : 400, target.slow ? 400 : 5000);

@@ -184,6 +184,29 @@ TEST(TreeJoin, ByDistance) { try_all(SpatialMatch::kNear, 3); }
 
 TEST(TreeJoin, ByBoxes) { try_all(SpatialMatch::kOverlaps, 1); }
 
+/// As SpatialJoin.InParts.
+TEST(TreeJoin, InParts) {
+  for (const Target& target : targets()) {
+    Side inner(target.slow ? 150 : 500, 1);
+    const Side outer(target.slow ? 150 : 1800, 2);
+    for (const JoinKind kind : kKinds)
+      for (int number = 0; number < 6; ++number) {
+        const auto match = number < 4 ? SpatialMatch::kNear : SpatialMatch::kOverlaps;
+        const Variant v{kind, match, static_cast<Distance>(number % 3), false, number % 2 == 1, number / 2 == 1};
+        exec::Options options;
+        options.threads = target.slow ? 1 : 2;
+        options.morsel_rows = 1500;
+        options.join_memory_budget = target.slow ? 20'000 : 40'000;
+        inner.table.name_columns();  // devices have no whole table of it
+        const Outcome outcome = run(program(v), {&inner.table, &outer.table}, target, options);
+        EXPECT_EQ(outcome.rows, expected(inner, outer, v))
+            << target.name << " kind " << static_cast<int>(kind) << " variant " << number;
+        const bool divided = kind == JoinKind::kInner || kind == JoinKind::kRight;
+        EXPECT_EQ(outcome.stats.passes > 1, divided) << target.name << " kind " << static_cast<int>(kind);
+      }
+  }
+}
+
 /// Rows near to something that is no point, other systems, and what is no distance.
 TEST(TreeJoin, LeavesDoubtfulRows) {
   for (const Target& target : targets()) {
