@@ -134,7 +134,7 @@ bench_geo() {
   prepare_bench
   bench_environment geo
   widen_shared_buffers 2048
-  run_bench geo/run.py "$out" "${more[@]}"
+  run_bench geo/run.py "$out" --index-times "$STROM_ROOT/build/bench/geo/index_times" "${more[@]}"
 }
 
 # bench_vcf [--out FILE] [further options of bench/vcf/run.py]

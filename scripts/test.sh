@@ -16,6 +16,7 @@ usage: ./strom test [OPTIONS]
   --tsan         also the unit tests under ThreadSanitizer
   --pg N         on PostgreSQL 16, 17 or 18, which is fetched first: the parts regress and tap
   --pg-regress   PostgreSQL's own regression suite with the engine's plans forced, instead of all else
+  --postgis-regress  PostGIS's own regression queries, with the engine's plans forced and without, instead of all else
   --sqlsmith N   sqlsmith's random statements for N seconds, instead of all else
   --mysql        mysql2arrow on a real MySQL server, which is fetched first, instead of all else; as root
   --rdma         reads of store tables by RDMA, in a virtual machine that has a device, instead of all else; as root
@@ -30,7 +31,7 @@ TEST_PARTS=(style unit regress tap diff tools seeds)
 STYLE_PACKAGES=(clang-format-19 clang-tidy-19 shellcheck)
 # What the part tools needs besides. The MariaDB server is the tests' own; the package's is not started.
 TOOLS_PACKAGES=(iproute2 mariadb-server openssl postgresql-15-postgis-3 postgresql-plpython3-15 python3-numpy bcftools ruby)
-EXTRA_PARTS=(pg_regress sqlsmith mysql rdma)
+EXTRA_PARTS=(pg_regress postgis_regress sqlsmith mysql rdma)
 style_options=()
 tests_passed=0
 tests_failed=0
@@ -45,6 +46,7 @@ run_tests() {
       --fuzz) fuzz=${2:?--fuzz needs a value} && shift ;;
       --tidy-all) style_options+=(--tidy-all) ;;
       --pg-regress) parts=(pg_regress) ;;
+      --postgis-regress) parts=(postgis_regress) ;;
       --sqlsmith) seconds=${2:?--sqlsmith needs a value} parts=(sqlsmith) && shift ;;
       --mysql) parts=(mysql) ;;
       --rdma) parts=(rdma) ;;
@@ -80,9 +82,9 @@ run_tests() {
   # Programs for tests are built only when a part of this run needs them, the CUDA kernels for the system's server alone.
   local tests=() cuda=()
   [[ " ${parts[*]} " =~ \ (unit|tap|diff|tools|mysql|rdma|seeds)\  ]] && tests=(--tests)
-  [[ -n $server || " ${parts[*]} " =~ ^\ (regress|tap|pg_regress|sqlsmith|rdma|style)\ $ ]] || cuda=(--cuda)
+  [[ -n $server || " ${parts[*]} " =~ ^\ (regress|tap|pg_regress|postgis_regress|sqlsmith|rdma|style)\ $ ]] || cuda=(--cuda)
   setup "${cuda[@]}" --peers
-  [[ ! " ${parts[*]} " =~ \ (regress|diff|tools|mysql|seeds)\  ]] || require_packages "${TOOLS_PACKAGES[@]}"
+  [[ ! " ${parts[*]} " =~ \ (regress|postgis_regress|diff|tools|mysql|seeds)\  ]] || require_packages "${TOOLS_PACKAGES[@]}"
   [[ " ${parts[*]} " != *" style "* ]] || require_packages "${STYLE_PACKAGES[@]}"
   prepare_test_folder
   trap test_cleanup EXIT
@@ -312,6 +314,15 @@ test_pg_regress() {
     { mkdir -p "$home" && debian_source "$home" postgresql-15 bookworm bookworm-security; }
   test_server || { count_one "pg_regress: server" 1 && return; }
   run_counted "test/pg_regress/run" "$STROM_ROOT/test/pg_regress/run" --source "$home/source" --tests "$1"
+}
+
+# test_postgis_regress FILTER
+test_postgis_regress() {
+  local home=$STROM_LOCAL/servers/source-postgis
+  [[ -d $home/source/regress/core ]] ||
+    { mkdir -p "$home" && debian_source "$home" postgis bookworm bookworm-security; }
+  test_server || { count_one "postgis_regress: server" 1 && return; }
+  run_counted "test/postgis_regress/run" "$STROM_ROOT/test/postgis_regress/run" --source "$home/source" --filter "$1"
 }
 
 # test_sqlsmith FILTER SECONDS SEED

@@ -8,7 +8,10 @@ import argparse
 import json
 import os
 import statistics
+import struct
+import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -38,6 +41,11 @@ NEIGHBOURS = 10  # of each point, on average, in the join by distance
 TASKS = ("join", "prefecture", "constant", "near")
 ENGINES = ("pg_strom", "postgis", "shapely", "geopandas", "sedonadb")
 MANY = {("join", "sedonadb"): 8}  # of the size with most polygons
+# Milliseconds that indexes may take to be made, by size: of cells, and the tree.
+INDEX_WANTED = {"6000": {"cells_ms": 150}, "120000": {"cells_ms": 500, "tree_ms": 30}}
+INDEX_NAMES = {"cells_ms": "index of cells", "tree_ms": "tree of boxes"}
+MOST_INDEX_BYTES = 3  # times those of the polygons
+POINTS_A_SECOND = 200e6  # by the constant polygon
 WANTED = {("join", "sedonadb"): 10, ("join", "postgis"): 130, ("join", "shapely"): 20, ("prefecture", "sedonadb"): 5,
           ("prefecture", "postgis"): 700, ("constant", "postgis"): 40, ("near", "postgis"): 20, ("near", "sedonadb"): 3}
 
@@ -54,6 +62,7 @@ def parse_arguments(given: List[str]) -> argparse.Namespace:
     add("--runs", type=int, default=3, help="measured runs of each; slow rivals run once")
     add("--engines", default=",".join(ENGINES), help="only these, separated by commas")
     add("--threads", type=int, default=2, help="threads or workers of every engine")
+    add("--index-times", type=Path, help="the program that makes indexes alone; none: they are not measured")
     add("--map", type=Path, help="an SVG of the engine's answer to the first task, by polygons of the first size")
     options.add_out(parser)
     options.add_server(parser)
@@ -261,8 +270,22 @@ def measure(contender: Contender, task: str, runs: int) -> Dict[str, object]:
             "counts": counts}
 
 
-def run_size(arguments: argparse.Namespace, name: str, results: List[Dict[str, object]]) -> bool:
+def index_times(arguments: argparse.Namespace, data: Data) -> Dict[str, float]:
+    """Times and bytes of the indexes over the polygons, as index_times.cpp prints them."""
+    with tempfile.NamedTemporaryFile() as file:
+        for polygon in data.polygons:
+            binary = shapely.to_wkb(polygon)
+            file.write(struct.pack("<I", len(binary)) + binary)
+        file.flush()
+        command = [arguments.index_times, file.name, str(arguments.threads), str(arguments.runs)]
+        return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
+def run_size(arguments: argparse.Namespace, name: str, results: List[Dict[str, object]], indexes: Dict[str, Dict[str, float]]) -> bool:
     data = Data(municipalities.SIZES[name], int(arguments.points), int(arguments.near))
+    if arguments.index_times is not None:
+        indexes[name] = index_times(arguments, data)
+        say(f"{name:>7} indexes {indexes[name]}")
     right = True
     reference: Dict[str, Counts] = {}
     for engine in arguments.engines.split(","):
@@ -300,8 +323,17 @@ def times_ours(results: List[Dict[str, object]], result: Dict[str, object]) -> O
     return None
 
 
-def figures_of(results: List[Dict[str, object]]) -> List[figures.Figure]:
+def figures_of(results: List[Dict[str, object]], indexes: Dict[str, Dict[str, float]], points: int) -> List[figures.Figure]:
     found = []
+    for size, measured in indexes.items():
+        for key, wanted in INDEX_WANTED.get(size, {}).items():
+            found.append(figures.Figure(f"{size} polygons: {INDEX_NAMES[key]} is made", measured[key], wanted, "ms", True))
+        bytes_ratio = round(measured["cells_bytes"] / measured["polygon_bytes"], 2)
+        found.append(figures.Figure(f"{size} polygons: index of cells / polygons", bytes_ratio, MOST_INDEX_BYTES, "x", True))
+    for result in results:
+        if (result["task"], result["engine"]) == ("constant", "pg_strom"):
+            rate = points / result["median_ms"] / 1e3
+            found.append(figures.Figure("constant polygon: points a second", round(rate), POINTS_A_SECOND / 1e6, "M/s"))
     for result in results:
         key = (result["task"], result["engine"])
         ratio, wanted = times_ours(results, result), (MANY if result["size"] == "120000" else WANTED).get(key)
@@ -317,16 +349,18 @@ def main() -> int:
     started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     load = os.getloadavg()[0]
     right = True
+    indexes: Dict[str, Dict[str, float]] = {}
     for name in arguments.sizes.split(","):
-        right = run_size(arguments, name, results) and right
+        right = run_size(arguments, name, results, indexes) and right
+    wanted = figures_of(results, indexes, int(arguments.points))
     report = {"hardware": hardware.describe(), "started": started, "load_average": load, "points": int(arguments.points), "near": int(arguments.near),
-              "threads": arguments.threads, "runs": arguments.runs, "results": results, "figures": figures.as_json(figures_of(results))}
+              "threads": arguments.threads, "runs": arguments.runs, "results": results, "indexes": indexes, "figures": figures.as_json(wanted)}
     arguments.out.write_text(json.dumps(report, indent=1) + "\n")
     print("| polygons | task | engine | ms | times pg_strom |\n|---|---|---|---|---|")
     for r in results:
         ratio = times_ours(results, r)
         print(f"| {r['size']} | {r['task']} | {r['engine']} | {r['median_ms']:.1f} | {'' if ratio is None else f'{ratio:.1f}'} |")
-    figures.show(figures_of(results))
+    figures.show(wanted)
     return 0 if right else 1
 
 
