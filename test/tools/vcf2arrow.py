@@ -4,6 +4,7 @@ that do not fit, damaged and odd input. bcftools makes the compressed and binary
 import gzip
 import itertools
 import random
+import re
 import struct
 import subprocess
 
@@ -175,7 +176,7 @@ metadata = {key.decode(): value.decode() for key, value in table.schema.metadata
 equal({key: metadata.get(key) for key in ("fileformat", "reference", "filter.q10", "sample1_key", "sample3_key")},
       {"fileformat": "VCFv4.3", "reference": "file:///data/ref.fa", "filter.q10": 'Quality, below "10"', "sample1_key": "NA1", "sample3_key": "日本"}, "metadata of the file")
 equal(table.schema.field("info__AF").metadata[b"description"].decode(), "Frequency, by allele", "metadata of a field")
-ok(b"min_values" in table.schema.field("pos").metadata, "statistics of positions")
+equal([field.name for field in table.schema if b"min_values" in (field.metadata or {})], ["chrom", "pos"], "statistics of chromosomes and positions")
 empty = convert(write_vcf(OUT / "empty.vcf", []))
 equal((empty.num_rows, empty.num_columns), (0, len(rows[0])), "no variants")
 same(convert(plain, OUT / "open.vcf"), rows + expected(lines[:51]), "several files")
@@ -285,6 +286,16 @@ query(f"IMPORT FOREIGN SCHEMA v FROM SERVER arrow_fdw INTO public OPTIONS (file 
 equal(query("SELECT count(*), sum(\"info__DP\"), count(\"sample1__GT\") FROM v WHERE chrom = 'chr1' AND pos BETWEEN 100 AND 9000", DB),
       "|".join(str(f([row for row in rows if row["chrom"] == "chr1" and 100 <= row["pos"] <= 9000])) for f in
                (len, lambda some: sum(row["info__DP"] or 0 for row in some), lambda some: sum(row["sample1__GT"] is not None for row in some))), "a query")
+alike = [f"chr{chrom}\t{i}\t{'x' * 60}\tA\tC\t.\tPASS\tDP=1\tGT\t0|0\t0|1\t1|1" for chrom in (1, 2) for i in range(1, 30001)]
+convert(write_vcf(OUT / "alike.vcf", alike), "-s", "1k", name="batches")
+(OUT / "batches.arrow").chmod(0o644)
+query(f"IMPORT FOREIGN SCHEMA b FROM SERVER arrow_fdw INTO public OPTIONS (file '{OUT}/batches.arrow')", DB)
+region = "FROM b WHERE chrom = 'chr2' AND pos BETWEEN 100 AND 300"
+equal(query(f"SELECT count(*) {region}", DB), "201", "a region")
+plan = query(f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT count(*) {region}", DB)
+own = ipc.open_file(str(OUT / "batches.arrow"))
+count = own.num_record_batches
+equal((re.search(r"loaded: (\d+), skipped: (\d+)", plan).groups(), count > 4), (("1", str(count - 1)), True), "a query for a region reads its record batch only")
 status, out, err = run("vcf2arrow", "--schema=variants", plain)
 ok(status == 0 and 'CREATE TABLE' in out and "info__AF" in out, "the columns as CREATE TABLE", out, err)
 

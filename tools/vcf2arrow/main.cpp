@@ -51,7 +51,7 @@ Status check(Settings& settings, const std::string& genotypes) {
   if (settings.files.empty()) return usage_error("no file to read; see vcf2arrow --help");
   if (genotypes == "dosage") settings.columns.genotypes = Genotypes::kDosage;
   if (genotypes == "lists") settings.columns.genotypes = Genotypes::kLists;
-  if (settings.statistics.empty() && !settings.output.is_stream()) settings.statistics = {"pos"};
+  if (settings.statistics.empty() && !settings.output.is_stream()) settings.statistics = {"chrom", "pos"};
   if (!settings.partition_by.empty() && settings.partition_by != std::vector<std::string>{"chrom"})
     return usage_error("--partition-by takes nothing but chrom");
   return tool::check_dump(settings);
