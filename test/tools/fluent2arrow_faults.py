@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """fluent2arrow: clients that send a part of a message and nothing more, many of them; two receivers in one folder; a clock
-that is set forward and back."""
+that is set forward and back; files of so much time and of so many rows."""
 import os
 import pathlib
 import re
@@ -11,7 +11,7 @@ import threading
 import msgpack
 import pyarrow.ipc as ipc
 
-from checks import done, equal, folder, ok
+from checks import done, equal, folder, ok, run
 from forward_receiver import Receiver, acknowledged, is_closed
 
 OUT = folder("fluent2arrow_faults")
@@ -164,4 +164,29 @@ status, out, err = receiver.stop()
 equal((status, err), (0, ""), "a clock that jumps is no error")
 files = {path.name: numbers(path) for path in OUT.glob("clock_*.arrow")}
 equal(files, {"clock_1200.arrow": [0, 2], "clock_1830.arrow": [1, 4], "clock_0315.arrow": [3], "clock_1201.arrow": [5]}, "each file is gone on with when its time comes again")
+
+# ---- Files of so much time, and of so many rows ----
+receiver = IntegerReceiver(str(OUT / "span_%d_%H%M.arrow"), "--limit-time=15m", environment=environment)
+with receiver.connect() as link:
+    for i, at in enumerate([(12, 0), (12, 14), (12, 15), (12, 29), (13, 59), (12, 1)]):
+        set_clock(*at)
+        link.sendall(message(i, f"s{i}"))
+        ok(acknowledged(link, f"s{i}"), f"acknowledged at {at}")
+equal(receiver.stop()[0], 0, "the end")
+files = {path.name: numbers(path) for path in OUT.glob("span_*.arrow")}
+equal(files, {"span_14_1200.arrow": [0, 1, 5], "span_14_1215.arrow": [2, 3], "span_14_1345.arrow": [4]}, "names tell when a span of time begins")
+for pattern, time in (("x.arrow", "1d"), ("%Y%m%d.arrow", "1h"), ("%H.arrow", "15m"), ("%H%M.arrow", "1d")):
+    status, out, err = run("fluent2arrow", "-o", OUT / pattern, f"--limit-time={time}")
+    ok(status == 2 and "--limit-time" in err, f"{pattern} does not tell times {time} apart", err)
+for begin in (0, 300):
+    receiver = IntegerReceiver(str(OUT / "rows.arrow"), "--limit-rows=100")
+    with receiver.connect() as link:
+        for i in range(begin, begin + 300, 30):
+            link.sendall(msgpack.packb(["t", [[1, {"n": n}] for n in range(i, i + 30)], {"chunk": f"r{i}"}]))
+            ok(acknowledged(link, f"r{i}"), "acknowledged")
+    equal(receiver.stop()[0], 0, "the end")
+files = [numbers(OUT / name) for name in ("rows.arrow", *(f"rows-{i}.arrow" for i in range(1, 5)))]
+equal([len(file) for file in files], [120] * 5, "files of so many rows, and what is written at once is not divided")
+equal(sorted(n for file in files for n in file), list(range(600)), "all rows are there once")
+equal(len(list(OUT.glob("rows*.arrow"))), 5, "there are no others")
 done()

@@ -45,6 +45,23 @@ Result<int64_t> parse_size(std::string_view text) {
   return value << shift;
 }
 
+Result<int64_t> parse_seconds(std::string_view text) {
+  constexpr int64_t kMinute = 60, kHour = 3600, kDay = 86400, kMost = 1000000000;
+  size_t digits = 0;
+  int64_t value = 0;
+  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9' && value < kMost)
+    value = value * 10 + (text[digits++] - '0');
+  const std::string_view unit = text.substr(digits);
+  const int64_t factor = unit.empty() || unit == "s" ? 1
+                         : unit == "m"               ? kMinute
+                         : unit == "h"               ? kHour
+                         : unit == "d"               ? kDay
+                                                     : 0;
+  if (digits == 0 || factor == 0 || value == 0 || value > kMost)
+    return usage("\"" + std::string(text) + "\" is no time such as 30s, 5m, 1h or 1d");
+  return value * factor;
+}
+
 Result<std::vector<std::string>> split_list(std::string_view text) {
   std::vector<std::string> parts(1);
   bool quoted = false;
@@ -132,6 +149,16 @@ Option& OptionTable::size(char letter, std::string name, int64_t* target, int64_
         STROM_ASSIGN(*target, parse_size(text));
         if (*target >= least) return Status::ok();
         return usage(text + " is less than " + std::to_string(least) + " bytes");
+      },
+      std::move(help));
+}
+
+Option& OptionTable::seconds(char letter, std::string name, int64_t* target, std::string help) {
+  return custom(
+      letter, std::move(name), "TIME",
+      [target](const std::string& text) -> Status {
+        STROM_ASSIGN(*target, parse_seconds(text));
+        return Status::ok();
       },
       std::move(help));
 }

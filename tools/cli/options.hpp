@@ -72,6 +72,8 @@ class OptionTable {
   Option& number(char letter, std::string name, int64_t* target, int64_t least, int64_t most, std::string help);
   /// Bytes, with k, m, g or t (powers of 1024).
   Option& size(char letter, std::string name, int64_t* target, int64_t least, std::string help);
+  /// Seconds, also as 30s, 5m, 1h or 1d; one at least.
+  Option& seconds(char letter, std::string name, int64_t* target, std::string help);
   /// Anything else: `set` is called in the order of the command line; a failure is a usage error.
   Option& custom(char letter, std::string name, std::string value, std::function<Status(const std::string&)> set,
                  std::string help);
@@ -129,6 +131,8 @@ std::string completion_script(const OptionTable& table, std::string_view shell);
 
 /// `12`, `64k`, `256MB`, `1g`: bytes, by powers of 1024.
 Result<int64_t> parse_size(std::string_view text);
+/// `90`, `30s`, `5m`, `1h`, `2d`: seconds.
+Result<int64_t> parse_seconds(std::string_view text);
 /// Parts between commas; a part in double quotes may hold commas, "" in it stands for one quote.
 Result<std::vector<std::string>> split_list(std::string_view text);
 

@@ -12,6 +12,7 @@
 #include "base/os_error.hpp"
 #include "fluent2arrow/chunk_notes.hpp"
 #include "format/append_lock.hpp"
+#include "format/arrow/read/reader.hpp"
 #include "format/arrow/statistics/batch_statistics.hpp"
 #include "format/arrow/write/file_appender.hpp"
 #include "format/arrow/metadata/footer_note.hpp"
@@ -23,6 +24,7 @@ using columnar::ColumnBuilder;
 namespace {
 
 constexpr size_t kLongestTag = 200;
+constexpr int64_t kNano = 1000000000;
 
 std::string safe_name(std::string_view tag) {
   std::string name(tag.substr(0, kLongestTag));
@@ -70,13 +72,32 @@ std::string path_of(const std::string& pattern, std::string_view tag, int64_t ti
   return tool::name_of(with_tag, time_s, [](char) { return std::string(); });
 }
 
+Status check_times(const std::string& pattern, int64_t seconds) {
+  constexpr int64_t kBegin = 1704067200;  // a time of no importance
+  constexpr int64_t kSpans = 1000;
+  tool::TimeWindows windows(seconds);
+  int64_t number = windows.number_of(kBegin * kNano);
+  std::string name = path_of(pattern, "", windows.begin() / kNano);
+  for (int64_t i = 1; i < kSpans; ++i) {
+    const int64_t next = windows.number_of((kBegin + i * seconds) * kNano);
+    std::string other = path_of(pattern, "", windows.begin() / kNano);
+    if (next != number && other == name)
+      return Status(ErrorCode::kInvalidParameter, "the names of -o do not tell times by which --limit-time divides")
+          .with_hint("They need %Y%m%d, and %H, %M and %S as far as it takes.");
+    number = next;
+    name = std::move(other);
+  }
+  return Status::ok();
+}
+
 bool same_fields(const std::vector<columnar::Field>& a, const std::vector<columnar::Field>& b, size_t count) {
   if (a.size() < count || b.size() < count) return false;
   return std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(count), b.begin(),
                     [](const auto& x, const auto& y) { return x.name == y.name && same_type(x, y); });
 }
 
-EventFiles::EventFiles(const Settings& settings) : settings_(settings), compressor_(settings.compression) {}
+EventFiles::EventFiles(const Settings& settings)
+    : settings_(settings), compressor_(settings.compression), windows_(settings.limit_seconds) {}
 
 std::vector<std::string> EventFiles::written_chunks(size_t most) const {
   constexpr size_t kMostFiles = 10000;
@@ -107,18 +128,41 @@ Status EventFiles::write(EventBuffer& events, int64_t time_s) {
   return Status::ok();
 }
 
+/// What cannot be read is not full: who appends to it says why.
+bool EventFiles::is_full(const std::string& path, int64_t size) {
+  constexpr size_t kMostKnown = 10000;
+  if (size >= settings_.limit_bytes) return true;
+  if (settings_.limit_rows == 0) return false;
+  if (full_.contains(path)) return true;
+  const auto file = format::arrow::FileReader::open(path);
+  if (!file.is_ok()) return false;
+  int64_t rows = 0;
+  for (int i = 0; i < file.value()->batch_count(); ++i) {
+    const Result<int64_t> of_batch = file.value()->batch_rows(i);
+    if (of_batch.is_ok()) rows += of_batch.value();
+  }
+  if (rows < settings_.limit_rows) return false;
+  if (full_.size() == kMostKnown) full_.clear();
+  full_.insert(path);
+  return true;
+}
+
 Status EventFiles::write_tag(const std::string& tag, Waiting& waiting, int64_t time_s) {
+  if (settings_.limit_seconds > 0) {
+    (void)windows_.number_of(time_s * kNano);
+    time_s = windows_.begin() / kNano;
+  }
   const std::string base = path_of(settings_.path, tag, time_s);
   for (int64_t number = 0;; ++number) {
     const std::string path = tool::numbered(base, number);
     if (size_of(path) < 0) {
+      full_.erase(path);
       STROM_TRY(make_folders(path));
       const Status status = create_file(path, waiting);
       // Another receiver may have made it meanwhile; then it is gone on with.
       if (status.is_ok() || size_of(path) < 0) return status;
     }
-    const int64_t size = size_of(path);
-    if (size >= settings_.limit_bytes) continue;
+    if (is_full(path, size_of(path))) continue;
     // A file of other columns, or of somebody else, is left alone.
     bool is_ours = false;
     const Status status = append_to_file(path, waiting, &is_ours);

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "arrow_files/time_window.hpp"
 #include "fluent2arrow/event_buffer.hpp"
 #include "fluent2arrow/settings.hpp"
 #include "format/arrow/write/writer.hpp"
@@ -18,6 +20,8 @@ inline constexpr std::string_view kTag = "{tag}";
 
 /// kInvalidParameter for a pattern with unknown parts. There are {tag}, and %Y %y %m %d %H %M %S for the local time.
 Status check_pattern(const std::string& pattern);
+/// kInvalidParameter where spans of so many seconds that follow one another have files of the same name.
+Status check_times(const std::string& pattern, int64_t seconds);
 /// Characters of a tag that could lead elsewhere, or hide a file, become _.
 std::string path_of(const std::string& pattern, std::string_view tag, int64_t time_s);
 
@@ -37,12 +41,15 @@ class EventFiles {
  private:
   using Waiting = EventBuffer::Waiting;
   Status write_tag(const std::string& tag, Waiting& waiting, int64_t time_s);
+  bool is_full(const std::string& path, int64_t size);
   Status create_file(const std::string& path, Waiting& waiting);
   Status append_to_file(const std::string& path, Waiting& waiting, bool* is_ours);
   std::vector<size_t> statistics_columns(const std::vector<columnar::ColumnBuilder>& columns) const;
 
   const Settings& settings_;
   format::arrow::Compressor compressor_;
+  tool::TimeWindows windows_;
+  std::set<std::string> full_;  // paths of files that have all their rows
 };
 
 }  // namespace strom::fluent2arrow

@@ -89,12 +89,16 @@ void add_options(OptionTable& table, Settings& settings, Choices& choices) {
              "512m)");
   table.size('l', "limit", &settings.limit_bytes, kLeast,
              "size of a file after which another one is begun (default 1g)");
+  table.number(0, "limit-rows", &settings.limit_rows, 1, INT64_MAX, "rows of a file after which another one is begun");
+  table.seconds(0, "limit-time", &settings.limit_seconds,
+                "files are of so much time, and names tell its beginning: 5m, 1h, 1d (default: the time of writing)");
 }
 
 Status check(Settings& settings, const Choices& choices) {
   if (settings.path.empty()) return usage_error("no file to write; see fluent2arrow --help");
   if (settings.path.ends_with('/')) return usage_error("-o needs the name of a file, not of a folder");
   STROM_TRY(check_pattern(settings.path));
+  if (settings.limit_seconds > 0) STROM_TRY(check_times(settings.path, settings.limit_seconds));
   if (!settings.users_file.empty() && settings.key_file.empty())
     return usage_error("--users-file needs --shared-key-file");
   if (settings.certificate_file.empty() != settings.private_key_file.empty())

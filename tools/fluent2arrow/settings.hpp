@@ -24,9 +24,11 @@ struct Settings {
   std::vector<std::string> statistics;  // names; "*": all that can have them
   std::string schema;
   format::forward::RecordChoice records;
-  int64_t flush_ms = 1000;                    // between two writes, at most
-  int64_t flush_bytes = int64_t{64} << 20;    // of input, after which is written at once
-  int64_t limit_bytes = int64_t{1} << 30;     // of a file, after which another one is begun
+  int64_t flush_ms = 1000;                  // between two writes, at most
+  int64_t flush_bytes = int64_t{64} << 20;  // of input, after which is written at once
+  int64_t limit_bytes = int64_t{1} << 30;   // of a file, after which another one is begun
+  int64_t limit_rows = 0;                   // the same; 0: any number
+  int64_t limit_seconds = 0;                // files' names tell times that are multiples of it; 0: the time of writing
   int64_t memory_bytes = int64_t{512} << 20;  // of events that wait and of messages that are not whole
   bool verbose = false;
 };

@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "arrow_files/time_window.hpp"
 #include "arrow_files/turns.hpp"
 #include "arrow_files/workers.hpp"
 #include "cli/program.hpp"
@@ -18,7 +19,6 @@
 #include "pcap2arrow/flow_conversion.hpp"
 #include "pcap2arrow/path_pattern.hpp"
 #include "pcap2arrow/row_maker.hpp"
-#include "pcap2arrow/time_window.hpp"
 
 namespace strom::pcap2arrow {
 
@@ -83,7 +83,7 @@ class Conversion::Worker {
   const int64_t writer_;
   const bool in_order_;
   PacketColumns packets_;
-  TimeWindows windows_;
+  tool::TimeWindows windows_;
   format::arrow::Compressor compressor_;
   std::vector<ColumnBuilder> columns_;
   BatchFacts facts_;

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <thread>
 
+#include "arrow_files/time_window.hpp"
 #include "arrow_files/workers.hpp"
 #include "cli/program.hpp"
 #include "format/packets/packet_columns.hpp"
@@ -21,7 +22,6 @@
 #include "pcap2arrow/privileges.hpp"
 #include "pcap2arrow/ring_source.hpp"
 #include "pcap2arrow/row_maker.hpp"
-#include "pcap2arrow/time_window.hpp"
 #include "pcap2arrow/xdp_source.hpp"
 
 namespace strom::pcap2arrow {
@@ -109,7 +109,7 @@ class LiveCapture::Worker {
   PacketSource& source_;
   CaptureOutput& output_;
   std::unique_ptr<RowMaker> rows_;
-  TimeWindows windows_;
+  tool::TimeWindows windows_;
   BatchWriter writer_;
   std::unique_ptr<Batch> batch_;
   int64_t window_ = INT64_MIN;

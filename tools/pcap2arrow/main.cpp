@@ -16,34 +16,6 @@ using tool::OptionTable;
 
 Status usage_error(std::string message) { return Status(ErrorCode::kInvalidParameter, std::move(message)); }
 
-/// `90`, `30s`, `5m`, `1h`, `2d`.
-Result<int64_t> parse_seconds(const std::string& text) {
-  constexpr int64_t kMinute = 60, kHour = 3600, kDay = 86400, kMost = 1000000000;
-  size_t digits = 0;
-  int64_t value = 0;
-  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9' && value < kMost)
-    value = value * 10 + (text[digits++] - '0');
-  const std::string unit = text.substr(digits);
-  const int64_t factor = unit.empty() || unit == "s" ? 1
-                         : unit == "m"               ? kMinute
-                         : unit == "h"               ? kHour
-                         : unit == "d"               ? kDay
-                                                     : 0;
-  if (digits == 0 || factor == 0 || value == 0 || value > kMost)
-    return usage_error("\"" + text + "\" is no time such as 30s, 5m, 1h or 1d");
-  return value * factor;
-}
-
-void add_time(OptionTable& table, char letter, const char* name, int64_t* target, const char* help) {
-  table.custom(
-      letter, name, "TIME",
-      [target](const std::string& text) -> Status {
-        STROM_ASSIGN(*target, parse_seconds(text));
-        return Status::ok();
-      },
-      help);
-}
-
 void add_capture_options(OptionTable& table, Settings& settings) {
   table.group("Capture");
   table.list('i', "input", "DEV", &settings.interfaces,
@@ -73,8 +45,8 @@ void add_capture_options(OptionTable& table, Settings& settings) {
              "memory in which the kernel keeps packets until they are taken, for each thread (default 64m)");
   table.flag(0, "hardware-time", &settings.hardware_time, "timestamps of the network card");
   table.number('c', "count", &settings.count, 1, INT64_MAX, "ends after so many packets");
-  add_time(table, 0, "duration", &settings.duration, "ends after this time, such as 30s, 5m or 1h");
-  add_time(table, 's', "stat", &settings.stat_interval, "tells what was captured and dropped, every so often");
+  table.seconds(0, "duration", &settings.duration, "ends after this time, such as 30s, 5m or 1h");
+  table.seconds('s', "stat", &settings.stat_interval, "tells what was captured and dropped, every so often");
   table.text(0, "user", "NAME", &settings.user, "becomes this user when the capture has been set up");
 }
 
@@ -110,8 +82,8 @@ void add_flow_options(OptionTable& table, Settings& settings) {
   table.group("Flows");
   table.flag(0, "flows", &settings.flows,
              "a row for each flow instead of each packet: packets of IP with the same addresses, ports and protocol");
-  add_time(table, 0, "flow-idle", &settings.flow_idle, "a flow ends so long after its last packet (default 60s)");
-  add_time(table, 0, "flow-active", &settings.flow_active, "and so long after its first one (default 30m)");
+  table.seconds(0, "flow-idle", &settings.flow_idle, "a flow ends so long after its last packet (default 60s)");
+  table.seconds(0, "flow-active", &settings.flow_active, "and so long after its first one (default 30m)");
   constexpr int64_t kMostFlows = int64_t{1} << 30;
   table.number(0, "flow-table", &settings.flow_table, 1, kMostFlows,
                "so many flows at most are followed at once; then the quarter that is idle ends (default 1048576)");
@@ -135,8 +107,8 @@ void add_output_options(OptionTable& table, Settings& settings) {
   table.size(0, "chunk-size", &settings.chunk_size, kLeastChunk, "size of record batches (default 64m)")
       .also("segment-size");
   table.size('l', "limit", &settings.limit_bytes, kLeastLimit, "begins another file when one has this size");
-  add_time(table, 0, "limit-time", &settings.limit_seconds,
-           "begins another file when this time is over, at whole multiples of it: 5m, 1h, 1d");
+  table.seconds(0, "limit-time", &settings.limit_seconds,
+                "begins another file when this time is over, at whole multiples of it: 5m, 1h, 1d");
   table.number(0, "limit-packets", &settings.limit_packets, 1, INT64_MAX,
                "begins another file when one has so many packets");
   table.number(0, "parallel-write", &settings.parallel_write, 1, 256,

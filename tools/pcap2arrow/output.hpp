@@ -25,7 +25,7 @@ namespace strom::pcap2arrow {
 struct BatchFacts {
   int64_t rows = 0;
   int64_t first_time = 0;  // of its first packet, in nanoseconds
-  int64_t window = 0;      // see time_window.hpp
+  int64_t window = 0;      // see arrow_files/time_window.hpp
   std::vector<format::arrow::Bounds> bounds;
   format::packets::PacketCounts counts;
 };

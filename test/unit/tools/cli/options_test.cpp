@@ -115,6 +115,16 @@ TEST(Options, Sizes) {
   for (const char* text : {"", "k", "-1", "1.5m", "1x", "9999999999g", "1kk"}) EXPECT_EQ(size(text), -1) << text;
 }
 
+TEST(Options, Seconds) {
+  const auto time = [](const char* text) { return parse_seconds(text).is_ok() ? parse_seconds(text).value() : -1; };
+  EXPECT_EQ(time("90"), 90);
+  EXPECT_EQ(time("30s"), 30);
+  EXPECT_EQ(time("5m"), 300);
+  EXPECT_EQ(time("1h"), 3600);
+  EXPECT_EQ(time("2d"), 172800);
+  for (const char* text : {"", "0", "s", "-1", "1.5h", "1w", "1hh", "1000000001"}) EXPECT_EQ(time(text), -1) << text;
+}
+
 TEST(Options, Lists) {
   EXPECT_EQ(split_list("a,b").value(), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(split_list("").value(), std::vector<std::string>{""});

@@ -1,9 +1,9 @@
-// Which output file a packet belongs to, by its time.
+// Which output file a packet or an event belongs to, by its time.
 #pragma once
 
 #include <cstdint>
 
-namespace strom::pcap2arrow {
+namespace strom::tool {
 
 /// Spans of time of the same length, which begin at whole multiples of it in local time. Numbers go up with time. Of a
 /// length of 0 seconds there is one.
@@ -27,4 +27,4 @@ class TimeWindows {
   int64_t number_ = 0, begin_ = 0, end_ = 0;
 };
 
-}  // namespace strom::pcap2arrow
+}  // namespace strom::tool

@@ -1,9 +1,9 @@
 // See time_window.hpp.
-#include "pcap2arrow/time_window.hpp"
+#include "arrow_files/time_window.hpp"
 
 #include <ctime>
 
-namespace strom::pcap2arrow {
+namespace strom::tool {
 
 namespace {
 
@@ -33,4 +33,4 @@ void TimeWindows::look_up(int64_t time) {
   end_ = saturated((number_ + 1) * seconds_ - offset);
 }
 
-}  // namespace strom::pcap2arrow
+}  // namespace strom::tool
