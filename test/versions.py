@@ -2,7 +2,7 @@
 """versions.py EXPECTED RESULTS NAME…: compares pg_regress's results on PostgreSQL 16 to 18 with the expected files.
 
 The expected files are PostgreSQL 15's. What later versions print otherwise, without another plan or another answer, is
-taken out of both sides first; the last line is "N passed, N failed". `./strom test --pg N` calls it.
+taken out of both sides first; the last line is "N passed, N failed". `./strom test --pg N` and test/installcheck call it.
 """
 import difflib
 import pathlib

@@ -19,6 +19,7 @@ from cluster import Cluster  # noqa: E402
 STOCK = ("session_preload_libraries = ''", "shared_buffers = 128MB", "max_connections = 100", "autovacuum = off",
          "max_parallel_workers_per_gather = 2", "log_error_verbosity = default")
 ROWS = 1_200_000  # 164 MB
+GROUP = 256  # pages that are cached together or not at all
 QUERY = "SELECT region, year, count(*), sum(price), max(day) FROM sale GROUP BY region, year ORDER BY region, year"
 
 
@@ -34,6 +35,12 @@ def pages(session, statement=QUERY):
     while "Column Cache Pages Kept" not in plan and "Plans" in plan:
         plan = plan["Plans"][0]
     return plan.get("Column Cache Pages Kept", 0), plan.get("Column Cache Pages Read", 0)
+
+
+def spare_pages(session):
+    """The most pages that are not cached before VACUUM: from PostgreSQL 16 on, COPY leaves empty ones behind the last row,
+    64 at most, which nobody has marked as all-visible."""
+    return 2 * GROUP if session.info.server_version >= 160000 else 0
 
 
 def finding(session):
@@ -59,7 +66,7 @@ def first_scan(session):
     kept, read = pages(session)
     equal(kept, 0, "the first scan reads it")
     kept, read = pages(session)
-    ok(kept > 128 * 128 and read == 0, "and has kept its columns", kept, read)
+    ok(kept > 128 * 128 and read <= spare_pages(session), "and has kept its columns", kept, read)
     ours, theirs = with_and_without_engine(session, QUERY, lambda s, q: s.execute(q).fetchall())
     equal(ours, theirs, "the answer")
     status, detail, fix = finding(session)
@@ -105,7 +112,12 @@ def main():
             for _ in range(2):
                 pages(session)
             kept, read = pages(session)
-            ok(kept > 0 and read == 0, "the cure is all that it takes", kept, read, finding(session))
+            ok(kept > 128 * 128 and read <= spare_pages(session), "the cure is all that it takes", kept, read, finding(session))
+            session.execute("VACUUM sale")
+            for _ in range(2):
+                pages(session)
+            kept, read = pages(session)
+            ok(kept > 128 * 128 and read == 0, "no page is read beside the cache after VACUUM", kept, read)
     finally:
         cluster.remove()
     done()
