@@ -142,10 +142,10 @@ bench_vcf() {
   local out=$STROM_ROOT/results/vcf.json more=()
   take_options bench "out" "$@"
   require_packages bcftools tabix
-  setup
-  build
+  prepare_bench
   bench_environment vcf
-  run_bench_program vcf/run.py "$out" --data-dir "$STROM_STATE/data" --build-dir "$STROM_ROOT/build" "${more[@]}"
+  widen_shared_buffers 2048
+  run_bench vcf/run.py "$out" --data-dir "$STROM_STATE/data" --build-dir "$STROM_ROOT/build" "${more[@]}"
 }
 
 # bench_forward [--out FILE] [further options of bench/forward/run.py]

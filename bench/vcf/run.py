@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""vcf2arrow against bcftools, polars-bio, oxbow and cyvcf2: many variants without samples, variants of 2500 samples, BCF, regions.
-Prints tables and writes JSON. Called by `./strom bench vcf`; docs/dev/benchmark.md explains what is measured and how."""
+"""vcf2arrow against bcftools, polars-bio, oxbow and cyvcf2: many variants without samples, variants of 2500 samples, BCF, regions; and
+a join of variants with annotations against PostgreSQL. Prints tables and writes JSON. Called by `./strom bench vcf`; docs/dev/benchmark.md explains what is measured and how."""
 from __future__ import annotations
 
 import argparse
@@ -15,6 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Callable, Dict, List, Optional
+
+import psycopg
 
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -35,6 +37,10 @@ RIVALS = {
     "oxbow": "import oxbow, pyarrow as pa; [None for batch in oxbow.from_vcf(sys.argv[1]).batches()]",
     "cyvcf2": "import cyvcf2; n = 0\nfor v in cyvcf2.VCF(sys.argv[1]):\n    n += v.POS",
 }
+# A tenth of the variants has an annotation.
+ANNOTATIONS = """create table vcf_bench.annotations as select chrom, pos, alt, (array['benign', 'likely benign', 'uncertain', 'pathogenic'])[1 + pos / 500 % 4] as significance from vcf_bench.heap where pos % 500 = 0"""
+QUERY = """select a.significance, count(*), sum(v."info__AC"), max(v."info__AF") from {table} v
+join vcf_bench.annotations a on a.chrom = v.chrom and a.pos = v.pos and a.alt = v.alt where v."info__DP" >= 1000 group by a.significance order by 1"""
 
 
 def write_variants(path: Path, count: int, samples: int) -> None:
@@ -108,6 +114,35 @@ class Benchmark:
         processor = {contender: statistics.median(run["processor"] for run in runs) for contender, runs in measured.items()}
         return {"task": name, "median_s": medians, "processor_s": processor, "failures": failures}
 
+    def queried(self, connection: psycopg.Connection, table: str, enabled: str, answers: Dict[str, list]) -> dict:
+        connection.execute(f"set pg_strom.enabled = {enabled}")
+        begin = time.perf_counter()
+        answers[table] = connection.execute(QUERY.format(table=f"vcf_bench.{table}")).fetchall()
+        return {"seconds": time.perf_counter() - begin, "processor": 0.0}
+
+    def query_task(self, sites: Path) -> dict:
+        """A join of the file's variants with annotations, against PostgreSQL over a table with the same rows."""
+        arrow = self.folder / "sites.arrow"
+        self.seconds([self.tool, "-n", self.arguments.threads, "-f", "-o", arrow, sites])
+        arrow.chmod(0o644)
+        answers: Dict[str, list] = {}
+        arguments = self.arguments
+        with psycopg.connect(host=arguments.pg_socket_dir, port=arguments.pg_port, user=arguments.pg_user, dbname=arguments.pg_db, autocommit=True) as connection:
+            for command in ("set client_min_messages = warning", "create extension if not exists pg_strom", "drop schema if exists vcf_bench cascade",
+                            "create schema vcf_bench", f"select pgstrom.arrow_fdw_import_file('variants', '{arrow}', 'vcf_bench')",
+                            "create table vcf_bench.heap as select * from vcf_bench.variants", ANNOTATIONS, "set pg_strom.enabled = off",
+                            "vacuum (analyze) vcf_bench.heap, vcf_bench.annotations"):
+                connection.execute(command)
+            both = {name: functools.partial(self.queried, connection, table, enabled, answers)
+                    for name, table, enabled in (("pg_strom, Arrow file", "variants", "on"), ("PostgreSQL, table", "heap", "off"))}
+            task = self.task("a join with annotations", both, {})
+            connection.execute("drop schema vcf_bench cascade")
+        if not task["failures"] and (answers["variants"] != answers["heap"] or not answers["heap"]):
+            raise RuntimeError("the answers differ")
+        medians = task["median_s"]
+        self.figures.append(figures.ratio("a join with annotations: pg_strom against PostgreSQL", medians.get("PostgreSQL, table"), medians.get("pg_strom, Arrow file"), 20))
+        return task
+
     def run(self) -> dict:
         sites, genotypes = self.file(self.arguments.variants, 0), self.file(self.arguments.with_samples, SAMPLES)
         query = "%CHROM\\t%POS\\t%ID\\t%REF\\t%ALT\\t%QUAL\\t%FILTER\\t%AC\\t%AF\\t%DP"
@@ -126,6 +161,7 @@ class Benchmark:
         bcf, region = tasks[2]["median_s"], tasks[4]["median_s"]
         self.figures.append(figures.Figure("BCF: time of that of VCF", round(bcf["vcf2arrow of BCF"] / bcf["vcf2arrow"], 2), 1, "", True))
         self.figures.append(figures.Figure("a region of 1 %: time of that of all", round(region["region"] / region["vcf2arrow"], 3), 0.02, "", True))
+        tasks.append(self.query_task(sites))
         return {"machine": hardware.describe(), "variants": self.arguments.variants, "with_samples": self.arguments.with_samples,
                 "threads": self.arguments.threads, "tasks": tasks, "figures": figures.as_json(self.figures)}
 
@@ -135,7 +171,8 @@ def show(report: dict) -> None:
     for task in report["tasks"]:
         print(f"\n{task['task']}")
         for name, seconds in sorted(task["median_s"].items(), key=lambda item: item[1]):
-            print(f"  {name:20} {seconds:9.3f} s {task['processor_s'][name]:9.3f} s of a processor")
+            processor = task["processor_s"][name]
+            print(f"  {name:20} {seconds:9.3f} s" + (f" {processor:9.3f} s of a processor" if processor else ""))
         for name, failure in task["failures"].items():
             print(f"  {name:20} {failure[:90]}")
 
@@ -144,6 +181,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     options.add_out(parser)
     options.add_folders(parser)
+    options.add_server(parser)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--variants", type=int, default=2_000_000)
