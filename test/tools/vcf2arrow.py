@@ -278,6 +278,29 @@ ok(status == 1 and f"line {HEADER.count(chr(10)) + 1 + len(mixed) + 1} of" in er
 status, out, err = run("vcf2arrow", "--partition-by=pos", "-o", OUT / "broken", plain)
 ok(status == 2 and "nothing but chrom" in err, "other columns", err)
 
+# ---- A file for each group of samples ----
+(OUT / "groups").write_text("NA1\teast/1\n日本\teast/1\r\n\nsample two\twest\n")
+status, out, err = run("vcf2arrow", "--sample-groups", OUT / "groups", "-o", OUT / "grouped", plain, OUT / "open.vcf", "-v")
+found = {str(path.relative_to(OUT / "grouped")): ipc.open_file(str(path)).read_all() for path in sorted((OUT / "grouped").rglob("*.arrow"))}
+ok(status == 0 and "and 1 other files" in out, "groups of samples", status, out, err)
+equal(list(found), ["group=east%2F1/part-00001.arrow", "group=west/part-00001.arrow"], "a file for each group")
+for table, samples in zip(found.values(), ((0, 2), (1,))):
+    every = rows + expected(lines[:51])
+    equal([name for name in table.column_names if name.startswith("sample")], [f"sample{i + 1}__{key}" for i in range(len(samples)) for key in ("GT", "GQ", "PL")], "columns of the group's samples")
+    for i, sample in enumerate(samples):
+        for key in ("GT", "GQ", "PL"):
+            equal(table.column(f"sample{i + 1}__{key}").to_pylist(), [row[f"sample{sample + 1}__{key}"] for row in every], f"{key} of {SAMPLES[sample]}")
+    equal([table.schema.metadata[f"sample{i + 1}_key".encode()].decode() for i in range(len(samples))], [SAMPLES[sample] for sample in samples], "names of the group's samples")
+status, out, err = run("vcf2arrow", "--sample-groups", OUT / "groups", "--partition-by=chrom", "-o", OUT / "both", plain)
+equal((status, sorted(str(path.relative_to(OUT / "both")) for path in (OUT / "both").rglob("*.arrow"))),
+      (0, [f"group={group}/chrom=chr{i}/part-00001.arrow" for group in ("east%2F1", "west") for i in (1, 2)]), "groups and chromosomes")
+for text, code, told in (("NA1\teast\nNA1 west\n", 1, "line 2"), ("", 1, "no groups"), ("nobody\teast\n", 1, '"nobody"')):
+    (OUT / "wrong").write_text(text)
+    status, out, err = run("vcf2arrow", "--sample-groups", OUT / "wrong", "-o", OUT / "none", plain)
+    ok(status == code and told in err and not list((OUT / "none").rglob("*.arrow")), f"groups: {told}", status, err)
+status, out, err = run("vcf2arrow", "--sample-groups", OUT / "groups", plain)
+ok(status == 2 and "folder" in err, "groups need a folder", status, err)
+
 # ---- In PostgreSQL ----
 DB = fresh_database("strom_vcf")
 same(convert(OUT / "blocks.vcf.gz", name="server"), rows, "for the server")

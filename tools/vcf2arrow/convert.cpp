@@ -152,7 +152,7 @@ Status Conversion::convert_piece(Worker& worker, const Piece& piece) {
   bool has_turn = false;
   do {
     Variants::Run run{rest, {}};
-    if (!settings_.partition_by.empty()) {
+    if (settings_.is_by_chromosome()) {
       STROM_ASSIGN(run, worker.variants->first_run(rest));
     }
     rest.remove_prefix(run.bytes.size());
@@ -175,7 +175,7 @@ Status Conversion::convert_piece(Worker& worker, const Piece& piece) {
     has_turn = true;
     lines_ += worker.variants->read();
     if (rows > 0) {
-      if (!settings_.partition_by.empty()) STROM_TRY(begin_chromosome(run.chromosome, worker.files));
+      if (settings_.is_by_chromosome()) STROM_TRY(begin_chromosome(run.chromosome, worker.files));
       STROM_TRY(worker.files.write(batch, rows, std::move(bounds), worker.number));
     }
     progress_.add(rows, batch.bytes());
@@ -188,7 +188,8 @@ Status Conversion::convert_piece(Worker& worker, const Piece& piece) {
 Status Conversion::begin_chromosome(std::string_view name, tool::OutputFiles& files) {
   if (chromosome_ == name) return Status::ok();
   chromosome_ = name;
-  return files.new_partition({chromosome_});
+  if (settings_.group.empty()) return files.new_partition({chromosome_});
+  return files.new_partition({settings_.group, chromosome_});
 }
 
 Status Conversion::convert_file(Input& input, const Layout& layout, tool::OutputFiles& files) {
@@ -215,6 +216,7 @@ Result<Converted> Conversion::run() {
   metadata.insert(metadata.end(), layout.metadata().begin(), layout.metadata().end());
   metadata.insert(metadata.end(), settings_.metadata.begin(), settings_.metadata.end());
   STROM_ASSIGN(const auto files, tool::OutputFiles::open(settings_, contents, std::move(metadata), progress_));
+  if (!settings_.group.empty() && !settings_.is_by_chromosome()) STROM_TRY(files->new_partition({settings_.group}));
   for (size_t i = 0; i < settings_.files.size(); ++i) {
     if (i > 0) {
       STROM_ASSIGN(first, open_input(settings_.files[i], settings_, threads_));

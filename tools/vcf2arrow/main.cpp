@@ -1,10 +1,13 @@
 // vcf2arrow: genome variants into Arrow files.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "arrow_files/workers.hpp"
 #include "cli/program.hpp"
 #include "dump/sql_table.hpp"
 #include "vcf2arrow/convert.hpp"
+#include "vcf2arrow/sample_groups.hpp"
 
 namespace strom::vcf2arrow {
 
@@ -54,6 +57,12 @@ Status check(Settings& settings, const std::string& genotypes) {
   if (settings.statistics.empty() && !settings.output.is_stream()) settings.statistics = {"chrom", "pos"};
   if (!settings.partition_by.empty() && settings.partition_by != std::vector<std::string>{"chrom"})
     return usage_error("--partition-by takes nothing but chrom");
+  if (!settings.groups_file.empty()) {
+    if (settings.output.path.empty() || settings.output.is_stream())
+      return usage_error("--sample-groups needs a folder given by -o");
+    if (std::find(settings.files.begin(), settings.files.end(), "-") != settings.files.end())
+      return usage_error("--sample-groups reads files once for each group, which standard input cannot be");
+  }
   return tool::check_dump(settings);
 }
 
@@ -63,6 +72,26 @@ void report(const format::vcf::Counts& counts) {
   if (counts.undeclared > 0)
     tool::report_warning(
         "vcf2arrow", fmt::format("{} values of fields that the header does not have were left out", counts.undeclared));
+}
+
+/// A pass for each group of samples, or one.
+Result<Converted> convert_all(const Settings& settings, tool::Progress& progress) {
+  if (settings.groups_file.empty()) return convert(settings, progress);
+  STROM_ASSIGN(const std::vector<SampleGroup> groups, read_sample_groups(settings.groups_file));
+  Converted all;
+  for (const SampleGroup& group : groups) {
+    Settings own = settings;
+    own.group = group.name;
+    own.columns.samples = group.samples;
+    own.partition_by.insert(own.partition_by.begin(), "group");
+    STROM_ASSIGN(const Converted one, convert(own, progress));
+    all.output.path = one.output.path;
+    all.output.files += one.output.files;
+    all.output.batches += one.output.batches;
+    all.output.rows += one.output.rows;
+    all.counts.add(one.counts);
+  }
+  return all;
 }
 
 Status run(Settings& settings) {
@@ -76,7 +105,7 @@ Status run(Settings& settings) {
   const bool is_named = !settings.output.path.empty() || !settings.append.empty();
   STROM_TRY(tool::choose_output(settings));
   tool::Progress progress(settings.progress, settings.output.is_stream());
-  STROM_ASSIGN(const Converted converted, convert(settings, progress));
+  STROM_ASSIGN(const Converted converted, convert_all(settings, progress));
   progress.finish();
   report(converted.counts);
   tool::report_result("vcf2arrow", settings, is_named, converted.output);
@@ -99,6 +128,12 @@ int main_of_tool(int argc, char** argv) {
   table.list(0, "partition-by", "COLUMNS", &settings.partition_by,
              "only chrom: a file for each chromosome, chrom=NAME/part-00001.arrow below the folder given by -o");
   table
+      .text(
+          0, "sample-groups", "FILE", &settings.groups_file,
+          "a file for each group of samples, group=NAME/part-00001.arrow below the folder given by -o; FILE has lines "
+          "with a sample, a tab and its group")
+      .file();
+  table
       .custom(
           'm', "metadata", "KEY=VALUE",
           [&](const std::string& text) { return tool::add_named(settings.metadata, text); },
@@ -111,7 +146,8 @@ int main_of_tool(int argc, char** argv) {
   tool::add_threads_option(table, &settings.threads);
   table.exclusive({"output", "append"});
   table.exclusive({"info", "no-info"});
-  table.exclusive({"samples", "no-samples"});
+  table.exclusive({"samples", "no-samples", "sample-groups"});
+  table.exclusive({"append", "sample-groups"});
   table.example("vcf2arrow variants.vcf.gz -o variants.arrow", "all fields of all samples");
   table.example("vcf2arrow -r chr20:1000000-2000000 --no-samples --info=AF,AC variants.bcf -o region.arrow",
                 "two fields of the variants of a region");

@@ -14,7 +14,11 @@ struct Settings : tool::DumpSettings {
   std::vector<std::string> regions;
   format::vcf::ColumnChoice columns;
   tool::NamedValues metadata;
+  std::string groups_file;  // --sample-groups
+  std::string group;        // of samples, whose files are being written
   int64_t threads = 0;
+
+  bool is_by_chromosome() const { return !partition_by.empty() && partition_by.back() == "chrom"; }
   std::string schema_table;  // --schema: prints CREATE TABLE instead
 };
 
