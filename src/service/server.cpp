@@ -147,7 +147,7 @@ void ServerImpl::run_tasks(Part& part) {
     Result<TaskOutput> output = Status(ErrorCode::kCancelled, "canceled on the GPU");
     if (!task->stop) output = part.runner->run(*task);
     const auto elapsed = std::chrono::steady_clock::now() - begin;
-    if (output.status().code() == ErrorCode::kDeviceLost) lose(output.status());
+    const Status status = output.status();
     // The client may submit the same tag, and ask for the ledger, as soon as it has the answer.
     const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(elapsed).count();
     part.scheduler.finish(*task, static_cast<uint64_t>(microseconds), output.is_ok() ? output.value().kept : 0,
@@ -155,14 +155,15 @@ void ServerImpl::run_tasks(Part& part) {
     {
       const std::lock_guard lock(done_mutex_);
       done_.push_back({task->session, task->tag, std::move(output)});
+      if (status.code() == ErrorCode::kDeviceLost) lose(status);  // with its answer, which is the first one to be sent
     }
     wake();
   }
 }
 
-// A worker thread. The thread that serves may be in a call that waits for the device, so that it never sees the end.
+// A worker thread, with done_mutex_. The thread that serves may be in a call that waits for the device, so that it
+// never sees the end.
 void ServerImpl::lose(const Status& status) {
-  const std::lock_guard lock(done_mutex_);
   if (!lost_.is_ok()) return;
   lost_ = status;
   ends_ = true;
