@@ -19,7 +19,7 @@ class BatchOrigin {
   virtual std::string name(size_t column) const = 0;
   /// The column's number in what label() tells of.
   virtual int32_t number(size_t column) const = 0;
-  /// The file or table, for people: see file_label() and table_label().
+  /// The file or table, for people: see file_label(), table_label() and relation_label().
   virtual std::string label() const = 0;
   /// False when what was read of the batch so far may be something else than the names say.
   virtual bool holds() const { return true; }
@@ -44,6 +44,11 @@ inline std::string file_label(const std::string& path) {
 }
 inline std::string table_label(uint32_t tablespace, uint32_t database, uint32_t file) {
   return "t" + std::to_string(tablespace) + " " + std::to_string(database) + " " + std::to_string(file);
+}
+
+/// Of a table that has no file of PostgreSQL's.
+inline std::string relation_label(uint32_t database, uint32_t relation) {
+  return "r" + std::to_string(database) + " " + std::to_string(relation);
 }
 
 /// Of what was made of the rows that another label tells of.

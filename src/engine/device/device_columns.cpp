@@ -36,6 +36,12 @@ size_t value_width(const ColumnView& c, Phys phys) {
   return static_cast<size_t>(c.is_register ? registry::phys_size(phys) : columnar::value_width(c.layout, c.byte_width));
 }
 
+/// Later queries, which see other rows, may find the copy.
+bool may_stay(const ColumnSlice& slice, uint32_t column) {
+  const columnar::BatchOrigin* origin = slice.batch->origin.get();
+  return origin != nullptr && !origin->name(column).empty();
+}
+
 class Slice {
  public:
   Slice(const ColumnSlice& slice, uint32_t column)
@@ -43,7 +49,7 @@ class Slice {
         phys(slice.source->columns[column].phys()),
         first(slice.begin - slice.lead()),
         rows(slice.rows + slice.lead()),
-        selection(slice.batch->origin == nullptr ? slice.batch->selection : nullptr) {
+        selection(may_stay(slice, column) ? nullptr : slice.batch->selection) {
     const bool is_text = view.is_register && (phys == Phys::kStr || view.is_stored_numeric);
     if (is_text || columnar::is_view(view.layout))
       way = Way::kTexts;
@@ -90,7 +96,7 @@ class Slice {
   const ColumnView& view;
   const Phys phys;
   const int64_t first, rows;
-  const uint8_t* const selection;  // nullptr: all rows, also where others are not there and copies stay
+  const uint8_t* const selection;  // nullptr: all rows, also where others are not there and the copy may stay
   Way way = Way::kPlain;
   bool has_validity;
 };

@@ -20,14 +20,18 @@ void put_row(ReturnSetInfo* result, const service::CacheRow& row) {
   Oid relation = InvalidOid;
   const bool is_join = row.label.starts_with('j');
   const char* label = row.label.c_str() + (is_join ? 1 : 0);
-  const bool is_table = *label == 't';
-  if (is_table) {
+  const bool has_file = *label == 't', is_table = has_file || *label == 'r';
+  if (has_file) {
     if (std::sscanf(label, "t%u %u %u", &table.tablespace, &table.database, &table.file) != 3 ||
         table.database != MyDatabaseId)
       return;
     relation = compat::table_of_file(table);
-    if (!OidIsValid(relation)) return;  // dropped or rewritten since
+  } else if (is_table) {
+    Oid database = InvalidOid;
+    if (std::sscanf(label, "r%u %u", &database, &relation) != 2 || database != MyDatabaseId) return;
+    if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation))) relation = InvalidOid;
   }
+  if (is_table && !OidIsValid(relation)) return;  // dropped or rewritten since
   Datum values[] = {ObjectIdGetDatum(relation),
                     is_table ? Datum{0} : CStringGetTextDatum(label + 1),
                     CStringGetTextDatum(is_join ? "join tables" : "columns"),

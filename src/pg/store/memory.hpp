@@ -92,7 +92,7 @@ struct Table {
 };
 
 inline constexpr uint64_t kMemoryMagic = 0x314D454D54535024, kHeaderBytes = sizeof(Shared) + kLogBuffer;
-inline constexpr uint32_t kMemoryVersion = 4;
+inline constexpr uint32_t kMemoryVersion = 5;
 
 /// A foreign table of the wrapper gstore_fdw. May ereport.
 bool is_store_table(Relation relation);

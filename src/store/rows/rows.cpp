@@ -206,6 +206,7 @@ Status Rows::write(Slot slot, std::span<const Cell> cells) const {
     }
     *reinterpret_cast<View*>(value) = view;
   }
+  __atomic_fetch_add(&info(chunk).written, 1, __ATOMIC_RELEASE);
   if (!status.is_ok()) free_values(slot);
   return status;
 }

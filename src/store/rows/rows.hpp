@@ -34,6 +34,7 @@ struct Xids {
 struct alignas(64) ChunkInfo {
   uint32_t settled;  // versions that everybody sees: xmin is kFrozen and xmax is kNobody
   uint32_t ended;    // versions that a transaction has ended, which may still be undone
+  uint64_t written;  // rows that were written into it, ever
 };
 
 /// Of kBlockRows slots: what a scan has to know of most of them, so that it need not look at their versions. `live` has
@@ -129,6 +130,9 @@ class Rows {
   // ---- Values
 
   Cell read(Slot slot, uint32_t column) const;
+  /// Changes when a row has been written into the chunk, before its version is made. So fixed-width values of rows that
+  /// a snapshot sees are the same for all who find the same number after they have taken their snapshots.
+  uint64_t written(uint64_t chunk) const { return __atomic_load_n(&info(chunk).written, __ATOMIC_ACQUIRE); }
   /// Writes a row into a slot that nobody else sees. Under the lock of the heap where needs_heap(). Errors:
   /// kOverBudget, kOutOfMemory; nothing is kept then.
   Status write(Slot slot, std::span<const Cell> cells) const;

@@ -1,5 +1,6 @@
 #include "pg/table/store/store_kind.hpp"
 
+#include "columnar/origin.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/heap.hpp"
 #include "pg/store/memory.hpp"
@@ -49,8 +50,7 @@ class StoreKind final : public TableKind {
     table_close(relation, NoLock);
   }
 
-  // Devices have no copies of it.
-  Storage storage(Oid) const override { return {}; }
+  Storage storage(Oid relid) const override { return {{columnar::relation_label(MyDatabaseId, relid)}, {}}; }
 
   std::unique_ptr<source::RowSource> open(const TableToRead& table) const override {
     const store::Table* opened = guard([&table] {

@@ -6,6 +6,7 @@
 
 #include "base/stored_numeric.hpp"
 #include "columnar/datum_form.hpp"
+#include "columnar/origin.hpp"
 #include "engine/block/tile.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/explain/lines.hpp"
@@ -58,6 +59,28 @@ struct StoreRows::Made {
   std::deque<std::vector<int64_t>> words;
 };
 
+/// Devices keep columns of fixed width: a chunk into which nothing was written since has the same ones. A transaction
+/// that ends a row changes the bits of rows alone.
+class StoreRows::Origin final : public columnar::BatchOrigin {
+ public:
+  Origin(const StoreRows* rows, const Chunk& chunk) : rows_(rows), number_(chunk.number), written_(chunk.written) {}
+
+  std::string name(size_t column) const override {
+    const Column& named = rows_->columns_[column];
+    if (named.stored != StoredAs::kRegisters && named.stored != StoredAs::kDatums) return {};
+    std::string name = "S";
+    // The seed is random for each memory, and a memory is a table's with these columns.
+    columnar::append_name(&name, rows_->table_->shared->rows.seed, number_, written_, named.number);
+    return name;
+  }
+  int32_t number(size_t column) const override { return rows_->table_->columns[rows_->columns_[column].number].attnum; }
+  std::string label() const override { return columnar::relation_label(MyDatabaseId, rows_->table_->relid); }
+
+ private:
+  const StoreRows* const rows_;
+  const uint64_t number_, written_;
+};
+
 StoreRows::StoreRows(const store::Table* table, Snapshot snapshot, const std::vector<AttrNumber>& attributes,
                      const std::vector<engine::plan::ValueType>& types)
     : table_(table) {
@@ -89,7 +112,7 @@ void StoreRows::find_rows(Snapshot snapshot) {
   for (uint64_t number = 0; rows.used_in(number, used) != 0; ++number) {
     const uint32_t count = rows.used_in(number, used);
     boundary::check_for_interrupts();
-    Chunk chunk{number, count, {}};
+    Chunk chunk{number, count, {}, rows.written(number)};
     uint32_t seen = count;
     // Versions that everybody sees stay as long as the snapshot, even if somebody ends them now.
     if (__atomic_load_n(&rows.info(number).settled, __ATOMIC_ACQUIRE) < count) {
@@ -105,15 +128,14 @@ void StoreRows::find_rows(Snapshot snapshot) {
   }
 }
 
-/// Registers of the rows that are seen. Others may be changing.
+/// Registers of all rows, since a device may keep them for others, who see other rows. Some may be changing.
 const int64_t* StoreRows::make_words(const Chunk& chunk, const Column& column, Made* made) const {
   const uint64_t width = table_->columns[column.number].width;
   const auto* const bytes = static_cast<const uint8_t*>(table_->rows->values(chunk.number, column.number));
   std::vector<int64_t>& words = made->words.emplace_back(chunk.rows + engine::block::kTilePadding);
   columnar::heap::with_fixed(column.storage, [&](auto convert) {
     if constexpr (std::is_convertible_v<decltype(convert(bytes)), int64_t>)
-      for (uint32_t row = 0; row < chunk.rows; ++row)
-        if (is_seen(chunk.seen, row)) words[row] = static_cast<int64_t>(convert(bytes + row * width));
+      for (uint32_t row = 0; row < chunk.rows; ++row) words[row] = static_cast<int64_t>(convert(bytes + row * width));
   });
   return words.data();
 }
@@ -162,6 +184,7 @@ Result<columnar::BatchView> StoreRows::chunk(int64_t index) const {
   for (const Column& column : columns_) batch.columns.push_back(view(chunk, column, made.get()));
   if (!chunk.seen.empty()) batch.selection = reinterpret_cast<const uint8_t*>(chunk.seen.data());
   batch.memory = made;
+  batch.origin = std::make_shared<const Origin>(this, chunk);
   return batch;
 }
 

@@ -53,8 +53,10 @@ class StoreRows final : public source::RowSource {
     uint64_t number;
     uint32_t rows;
     std::vector<uint64_t> seen;  // a bit for each row; empty: all of them
+    uint64_t written;            // Rows::written() after the snapshot was taken
   };
   struct Made;
+  class Origin;
 
   void find_rows(Snapshot snapshot);
   const int64_t* make_words(const Chunk& chunk, const Column& column, Made* made) const;
