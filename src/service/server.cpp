@@ -254,6 +254,7 @@ Status ServerImpl::serve() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   std::vector<std::thread> workers;
+  workers.reserve(parts_.size() * (1 + static_cast<size_t>(options_.workers)));
   for (const auto& part : parts_) workers.emplace_back([&part] { release_sessions(*part); });
   for (const auto& part : parts_)
     for (int i = 0; i < options_.workers; ++i) workers.emplace_back([this, &part] { run_tasks(*part); });
