@@ -36,10 +36,11 @@ size_t value_width(const ColumnView& c, Phys phys) {
   return static_cast<size_t>(c.is_register ? registry::phys_size(phys) : columnar::value_width(c.layout, c.byte_width));
 }
 
-/// Later queries, which see other rows, may find the copy.
-bool may_stay(const ColumnSlice& slice, uint32_t column) {
+/// Of the rows that are copied; nullptr: all. Later queries, which see other rows, may find a copy that has a name.
+const uint8_t* selection_of(const ColumnSlice& slice, uint32_t column) {
   const columnar::BatchOrigin* origin = slice.batch->origin.get();
-  return origin != nullptr && !origin->name(column).empty();
+  const bool may_stay = slice.batch->selection != nullptr && origin != nullptr && !origin->name(column).empty();
+  return may_stay ? nullptr : slice.batch->selection;
 }
 
 class Slice {
@@ -49,7 +50,7 @@ class Slice {
         phys(slice.source->columns[column].phys()),
         first(slice.begin - slice.lead()),
         rows(slice.rows + slice.lead()),
-        selection(may_stay(slice, column) ? nullptr : slice.batch->selection) {
+        selection(selection_of(slice, column)) {
     const bool is_text = view.is_register && (phys == Phys::kStr || view.is_stored_numeric);
     if (is_text || columnar::is_view(view.layout))
       way = Way::kTexts;

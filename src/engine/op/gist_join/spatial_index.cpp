@@ -7,6 +7,7 @@
 #include "base/blocked_signals.hpp"
 #include "engine/op/gist_join/spatial_keys.hpp"
 #include "engine/op/gist_join/write_probes.hpp"
+#include "engine/op/join/join_limit.hpp"
 #include "geo/build_cell_index.hpp"
 
 namespace strom::engine::op {
@@ -52,14 +53,8 @@ void run_on_threads(int tasks, const std::function<void(int)>& task) {
 
 int64_t SpatialIndex::wanted_memory() const {
   int64_t bytes = 0;
-  for (int64_t row = 0; row < rows_.count; ++row) bytes += row_memory(row);
+  for (int64_t row = 0; row < rows_.count; ++row) bytes += index_row_memory(needs_.spatial, rows_.key_bytes(row));
   return bytes;
-}
-
-int64_t SpatialIndex::row_memory(int64_t row) const {
-  constexpr int64_t kOfByte = 4, kOfRow = 512;
-  const HostColumn& key = rows_.keys[0];
-  return kOfRow + (key.is_null(row) ? 0 : static_cast<const StrView*>(key.at(row))->len * kOfByte);
 }
 
 Status SpatialIndex::build(const std::vector<uint32_t>&, int threads, JoinTable* table) {

@@ -17,7 +17,6 @@ class SpatialIndex final : public JoinIndex {
   using JoinIndex::JoinIndex;
 
   int64_t wanted_memory() const override;
-  int64_t row_memory(int64_t row) const override;
   Status build(const std::vector<uint32_t>& codes, int threads, block::JoinTable* table) override;
   int64_t memory() const override { return static_cast<int64_t>(image_.capacity() * sizeof(uint64_t)); }
   void find(const std::vector<HostColumn>& keys, std::vector<int64_t>* found) const override;

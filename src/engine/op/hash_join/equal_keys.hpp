@@ -12,7 +12,6 @@ namespace strom::engine::op {
 class EqualKeysIndex : public JoinIndex {
  public:
   using JoinIndex::JoinIndex;
-  int64_t row_memory(int64_t) const final { return 40; }  // of a hash table, at most
   void find(const std::vector<HostColumn>& keys, std::vector<int64_t>* found) const override;
 
  protected:

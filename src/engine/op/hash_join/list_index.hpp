@@ -11,8 +11,7 @@ class ListIndex final : public JoinIndex {
  public:
   using JoinIndex::JoinIndex;
 
-  int64_t wanted_memory() const override { return rows_.count * row_memory(0); }
-  int64_t row_memory(int64_t) const override { return sizeof(uint32_t); }
+  int64_t wanted_memory() const override { return rows_.count * 4; }
   Status build(const std::vector<uint32_t>& codes, int threads, block::JoinTable* table) override;
   int64_t memory() const override { return static_cast<int64_t>(next_.capacity() * sizeof(uint32_t)); }
   void find(const std::vector<HostColumn>& keys, std::vector<int64_t>* found) const override;

@@ -4,12 +4,19 @@
 #include "engine/op/hash_join/hash_index.hpp"
 #include "engine/op/hash_join/list_index.hpp"
 #include "engine/op/join/join_index.hpp"
+#include "engine/op/join/join_limit.hpp"
 #include "engine/op/tree_join/tree_index.hpp"
 
 namespace strom::engine::op {
 
 using block::JoinTable;
 using block::JoinTableKind;
+
+int64_t index_row_memory(plan::SpatialMatch spatial, int64_t key_bytes) {
+  constexpr int64_t kHashTable = 40, kOfPolygon = 512, kOfPolygonByte = 4;
+  if (plan::has_tree(spatial)) return geo::tree_index_memory(1) - geo::tree_index_memory(0);
+  return spatial == plan::SpatialMatch::kNone ? kHashTable : kOfPolygon + kOfPolygonByte * key_bytes;
+}
 
 std::unique_ptr<JoinIndex> choose_join_index(const JoinRows& rows, const JoinNeeds& needs, int64_t memory,
                                              int64_t memory_limit) {

@@ -38,8 +38,6 @@ class JoinIndex {
 
   /// Bytes that build() takes at most.
   virtual int64_t wanted_memory() const = 0;
-  /// About those of them that build row `row` needs.
-  virtual int64_t row_memory(int64_t row) const = 0;
   /// Indexes all rows, whose group codes are `codes` (empty: there are none), and fills in the members of `table` that
   /// belong to its kind, and `kind`, `unique` and `next`. May take `threads` threads, the calling one included.
   virtual Status build(const std::vector<uint32_t>& codes, int threads, block::JoinTable* table) = 0;

@@ -54,6 +54,11 @@ struct JoinRows {
   bool has_null_key(int64_t row) const;
   bool has_same_key(int64_t a, int64_t b) const;
   uint64_t key_hash(int64_t row) const;
+  /// Of the first key, where it is a text or a geometry.
+  int64_t key_bytes(int64_t row) const {
+    const bool has_bytes = keys[0].phys == registry::Phys::kStr && !keys[0].is_null(row);
+    return has_bytes ? static_cast<const registry::StrView*>(keys[0].at(row))->len : 0;
+  }
   int64_t memory() const;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/op/join/join_image.hpp"
+#include "engine/op/join/join_limit.hpp"
 
 namespace strom::engine::op {
 
@@ -69,7 +70,6 @@ void JoinBuild::measure() {
 }
 
 void JoinBuild::measure_rows() {
-  const auto index = choose_join_index(rows_, needs_, 0, 0);
   std::vector<const HostColumn*> keys, owned;
   int64_t each = 0;
   for (size_t i = 0; i < owns_texts_.size(); ++i) {
@@ -79,7 +79,7 @@ void JoinBuild::measure_rows() {
     each += registry::phys_size(column.phys) + 1;
   }
   for (int64_t row = 0; row < rows_.keys[0].rows; ++row) {
-    int64_t bytes = each + index->row_memory(row);
+    int64_t bytes = each + index_row_memory(needs_.spatial, rows_.key_bytes(row));
     for (const HostColumn* column : owned) bytes += static_cast<const registry::StrView*>(column->at(row))->len;
     sizes_->add(hash_at(keys, row), bytes);
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/op/join/join_limit.hpp"
 #include "pg/compat/disabled_path.hpp"
 #include "pg/guc/guc.hpp"
 #include "pg/node/thread_slots.hpp"
@@ -147,14 +148,10 @@ void cost_scan(EngineInput* input) {
 
 double pass_count(const RelOptInfo* inner, engine::plan::SpatialMatch spatial) {
   constexpr double kHashEntry = 32;  // bytes for each row: hash, link, key
-  constexpr double kTreeEntry = 112, kCells = 512, kOfPolygon = 4;
-  const double width = inner->reltarget->width;
-  double each = width + kHashEntry;
-  if (engine::plan::has_tree(spatial))
-    each = width + kTreeEntry;
-  else if (spatial != engine::plan::SpatialMatch::kNone)
-    each = width + width * kOfPolygon + kCells;
-  const double bytes = inner->rows * each;
+  const int width = inner->reltarget->width;
+  const bool is_spatial = spatial != engine::plan::SpatialMatch::kNone;
+  const double entry = is_spatial ? static_cast<double>(engine::op::index_row_memory(spatial, width)) : kHashEntry;
+  const double bytes = inner->rows * (width + entry);
   return std::max(1.0, ceil(bytes / (guc::pg_strom::work_memory * 1024.0)));
 }
 
