@@ -19,21 +19,21 @@ unsigned load_bits(const uint8_t* bits, int64_t first, int64_t count) {
 void append_bits(ByteBuffer& to, int64_t length, const uint8_t* from, int64_t first, int64_t count) {
   const int64_t added = (length + count + 7) / 8 - (length + 7) / 8;
   if (added > 0) std::memset(to.extend(added), 0, static_cast<size_t>(added));
-  for (int64_t done = 0; done < count;) {
+  int64_t done = 0;
+  if (((length | (from == nullptr ? 0 : first)) & 7) == 0) {
+    const auto bytes = static_cast<size_t>(count / 8);
+    if (from == nullptr)
+      std::memset(to.data() + (length >> 3), 0xFF, bytes);
+    else
+      std::memcpy(to.data() + (length >> 3), from + (first >> 3), bytes);
+    done = count & ~int64_t{7};
+  }
+  while (done < count) {
     const int64_t at = length + done, bits = std::min<int64_t>(8 - (at & 7), count - done);
     const unsigned value = from == nullptr ? 0xFF : load_bits(from, first + done, bits);
     to.data()[at >> 3] |= static_cast<uint8_t>((value & ((1u << bits) - 1)) << (at & 7));
     done += bits;
   }
-}
-
-int64_t count_zeros(const uint8_t* bits, int64_t first, int64_t count) {
-  int64_t ones = 0;
-  for (int64_t done = 0; done < count; done += 8) {
-    const int64_t step = std::min<int64_t>(8, count - done);
-    ones += __builtin_popcount(load_bits(bits, first + done, step) & ((1u << step) - 1));
-  }
-  return count - ones;
 }
 
 template <class T>
@@ -234,7 +234,7 @@ bool ColumnBuilder::append_rows(const ColumnBuffers& from, int64_t first, int64_
   } else if (width_ > 0) {
     std::memcpy(values_.extend(count * width_), from.values + first * width_, static_cast<size_t>(count * width_));
   }
-  const int64_t nulls = from.validity == nullptr ? 0 : count_zeros(from.validity, first, count);
+  const int64_t nulls = from.validity == nullptr ? 0 : count - count_bits(from.validity, first, count);
   if (null_count_ == 0 && nulls > 0) start_validity();
   null_count_ += nulls;
   if (null_count_ > 0) append_bits(validity_, length_, from.validity, first, count);

@@ -55,7 +55,7 @@ void set_resolution(Interface& interface, uint8_t code) {
 constexpr uint32_t padded(uint32_t size) { return (size + 3) & ~3u; }
 
 /// Headers of packets that are read next are in memory by then.
-constexpr size_t kAhead = 8;
+constexpr size_t kAhead = 24;
 
 template <class T, bool kSwapped>
 T get(const uint8_t* at) {
@@ -215,10 +215,32 @@ Result<bool> CaptureScanner::open(Window& window) {
   return true;
 }
 
+/// Many records, if there is room for them. False: the next one has to be looked at by itself.
+template <bool kSwapped>
+bool CaptureScanner::scan_block(Window& window, const RunLimits& limits, PacketRun& run) {
+  constexpr int64_t kBytes = RecordStrands::kBlockBytes;
+  const auto header = int64_t{framing_.header};
+  const int64_t most = kBytes / header;  // packets
+  const bool has_room = window.left() >= kBytes + header + longest_ &&
+                        window.at + kBytes <= std::numeric_limits<uint32_t>::max() &&
+                        window.used + kBytes + longest_ + most * limits.packet_cost < limits.bytes &&
+                        static_cast<int64_t>(run.offsets.size()) + most < limits.packets;
+  if (!has_room || !strands_.is_worthwhile()) return false;
+  const int64_t before = window.at, known = static_cast<int64_t>(run.offsets.size());
+  window.at = strands_.find<kSwapped>({window.bytes, framing_.header, longest_}, before, run.offsets);
+  const int64_t count = static_cast<int64_t>(run.offsets.size()) - known;
+  const int64_t captured = window.at - before - count * header;
+  run.packet_bytes += captured;
+  window.used += captured + count * limits.packet_cost;
+  packets_ += count;
+  return count > 0;
+}
+
 template <bool kSwapped>
 Status CaptureScanner::scan_pcap(Window& window, const RunLimits& limits, PacketRun& run) {
   const auto header = int64_t{framing_.header};
   while (!window.is_full(limits, run)) {
+    if (scan_block<kSwapped>(window, limits, run)) continue;
     if (!window.has(header)) return Status::ok();
     const auto captured = get<uint32_t, kSwapped>(window.bytes + window.at + 8);
     if (captured > longest_) return corrupt("A packet of impossible length", window.at);

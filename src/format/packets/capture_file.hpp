@@ -12,6 +12,7 @@
 
 #include "base/status.hpp"
 #include "format/packets/packet.hpp"
+#include "format/packets/record_strands.hpp"
 
 namespace strom::format::packets {
 
@@ -80,6 +81,8 @@ class CaptureScanner {
   Result<bool> open(Window& window);
   Result<bool> open_pcap(Window& window);
   template <bool kSwapped>
+  bool scan_block(Window& window, const RunLimits& limits, PacketRun& run);
+  template <bool kSwapped>
   Status scan_pcap(Window& window, const RunLimits& limits, PacketRun& run);
   Status scan_pcapng(Window& window, const RunLimits& limits, PacketRun& run);
   Status take_block(const uint8_t* block, uint32_t type, uint32_t size, int64_t at);
@@ -99,6 +102,7 @@ class CaptureScanner {
   std::shared_ptr<const std::vector<Interface>> known_;  // interfaces_, for runs
   uint32_t longest_ = 0;                                 // what a packet of a pcap file has at most
   int64_t position_ = 0, packets_ = 0, dropped_ = 0;
+  RecordStrands strands_;
 };
 
 }  // namespace strom::format::packets

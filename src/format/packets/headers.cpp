@@ -413,21 +413,17 @@ void Walk::udp() {
   if (protocols_.tunnels && !is_inner()) udp_tunnel(port);
 }
 
-/// Bit `shift` of each of eight bytes, as a byte.
-uint8_t gathered(uint64_t bytes, int shift) {
-  return static_cast<uint8_t>(((bytes >> shift & 0x0101010101010101) * 0x0102040810204080) >> 56);
-}
-
 /// The bitmap of bit `shift` of `masks`, and how many are set.
 int fill_bitmap(const uint8_t* masks, int packets, int shift, uint8_t* bitmap) {
-  int count = 0;
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  uint64_t count = 0;
   for (int row = 0; row < packets; row += 8) {
-    uint8_t bits = gathered(load<uint64_t>(masks + row), shift);
-    if (packets - row < 8) bits &= static_cast<uint8_t>((1u << (packets - row)) - 1);
-    bitmap[row / 8] = bits;
-    count += __builtin_popcount(bits);
+    uint64_t bytes = load<uint64_t>(masks + row) >> shift & kOnes;
+    if (packets - row < 8) bytes &= (uint64_t{1} << 8 * (packets - row)) - 1;
+    bitmap[row / 8] = static_cast<uint8_t>(bytes * 0x0102040810204080 >> 56);  // the first byte's bit lowest
+    count += bytes * kOnes >> 56;
   }
-  return count;
+  return static_cast<int>(count);
 }
 
 constexpr const char* kMalformedNames[] = {

@@ -108,6 +108,50 @@ TEST(CaptureFile, PacketsBeforeDamageComeFirst) {
   EXPECT_EQ(other.status.code(), ErrorCode::kCorruptFile);
 }
 
+/// Packets of all sizes, some with what looks like records of the same time inside; as many bytes as are looked at from
+/// several places at once, and more.
+std::vector<std::string> many_packets(bool is_big) {
+  std::vector<std::string> packets;
+  uint64_t random = 7;
+  for (size_t bytes = 0; bytes < 3 * static_cast<size_t>(RecordStrands::kBlockBytes); bytes += packets.back().size()) {
+    random = random * 6364136223846793005 + 1442695040888963407;
+    std::string packet((random >> 33) % 3000, static_cast<char>(random >> 56));
+    if (packets.size() % 3 == 0 && packet.size() > 200)
+      packet.replace(100, 48, pcap_file({std::string(8, 'x'), std::string(8, 'y')}, is_big).substr(24));
+    packets.push_back(std::move(packet));
+  }
+  return packets;
+}
+
+TEST(CaptureFile, RecordsAreFoundFromSeveralPlacesAtOnce) {
+  for (const bool is_big : {false, true}) {
+    const auto packets = many_packets(is_big);
+    const std::string file = pcap_file(packets, is_big);
+    for (const int64_t most : {int64_t{INT64_MAX}, int64_t{700000}}) {
+      RunLimits limits;
+      limits.bytes = most;
+      const Seen seen = scan(file, file.size(), limits);
+      EXPECT_TRUE(seen.status.is_ok()) << seen.status.message();
+      EXPECT_TRUE(seen.packets == packets);
+    }
+  }
+}
+
+TEST(CaptureFile, DamageAmongManyRecords) {
+  const auto packets = many_packets(false);
+  const std::string file = pcap_file(packets);
+  size_t at = 24;
+  for (size_t i = 0; i < packets.size(); at += 16 + packets[i].size(), ++i) {
+    if (i % 97 != 0) continue;
+    std::string damaged = file;
+    damaged.replace(at + 8, 4, "\xFF\xFF\xFF\x7F");
+    const Seen seen = scan(damaged, damaged.size());
+    ASSERT_EQ(seen.packets.size(), i);
+    EXPECT_EQ(seen.status.code(), ErrorCode::kCorruptFile);
+    EXPECT_NE(seen.status.detail().find("at byte " + std::to_string(at)), std::string::npos) << seen.status.detail();
+  }
+}
+
 TEST(CaptureFile, OtherFilesAreRefused) {
   EXPECT_EQ(scan("GIF89a and more", 100).status.code(), ErrorCode::kUnsupported);
 }
