@@ -27,15 +27,6 @@ stromkv_status fail(std::string* what, const std::string& action, const char* pa
   return STROMKV_IO;
 }
 
-/// The descriptor that came with a message; -1: none.
-int descriptor_in(struct msghdr* message) {
-  int found = -1;
-  for (struct cmsghdr* part = CMSG_FIRSTHDR(message); part != nullptr; part = CMSG_NXTHDR(message, part))
-    if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS && part->cmsg_len == CMSG_LEN(sizeof(int)))
-      std::memcpy(&found, CMSG_DATA(part), sizeof(found));
-  return found;
-}
-
 stromkv_status receive(int socket, const char* path, int* descriptor, std::string* what) {
   struct pollfd ready{socket, POLLIN, 0};
   int polled;
@@ -70,6 +61,14 @@ stromkv_status receive(int socket, const char* path, int* descriptor, std::strin
 }
 
 }  // namespace
+
+int descriptor_in(struct msghdr* message) {
+  int found = -1;
+  for (struct cmsghdr* part = CMSG_FIRSTHDR(message); part != nullptr; part = CMSG_NXTHDR(message, part))
+    if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS && part->cmsg_len == CMSG_LEN(sizeof(int)))
+      std::memcpy(&found, CMSG_DATA(part), sizeof(found));
+  return found;
+}
 
 bool parse_token(const char* text, uint8_t* bytes) {
   if (strlen(text) != size_t{2} * region::kTokenBytes) return false;

@@ -1,20 +1,16 @@
 // The second half of stromkv.h: messages to the server. One request, or up to 256 of them, are sent together; then
 // their answers come, in the same order.
-#include <poll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <memory>
 #include <new>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "base/descriptor.hpp"
 #include "kv/attach.hpp"
+#include "kv/channel.hpp"
 #include "kv/session.hpp"
 #include "kv/stromkv.h"
 #include "store/message/message.hpp"
@@ -23,20 +19,14 @@
 namespace message = strom::store::message;
 namespace rows = strom::store::rows;
 
-namespace {
-constexpr size_t kPart = 64 << 10;
-}
-
 struct stromkv_session {
-  strom::base::Descriptor socket;
+  strom::kv::Channel channel;
   rows::Shape shape;
   std::vector<stromkv_column> columns;
   std::vector<rows::Cell> cells;
-  int patience_ms = 10000;
   uint32_t next_tag = 1;
   std::string output, input;
-  size_t taken = 0;              // of `input`
-  std::unique_ptr<char[]> part;  // kPart bytes: what one call takes from the socket
+  size_t taken = 0;  // of `input`
   std::string error;
 };
 
@@ -68,45 +58,9 @@ stromkv_status status_of(Outcome outcome) {
 
 /// Nothing more can be asked, since nobody knows what the next bytes would be.
 stromkv_status give_up(stromkv_session* session, stromkv_status status, std::string what) {
-  session->socket.reset();
+  session->channel.close();
   session->error = std::move(what);
   return status;
-}
-
-stromkv_status give_up_by_errno(stromkv_session* session, const char* action) {
-  return give_up(session, STROMKV_IO, std::string("could not ") + action + " the server: " + strerror(errno));
-}
-
-/// 0: it is time to give up.
-int wait_to_send(const stromkv_session& session) {
-  struct pollfd ready{session.socket.get(), POLLOUT, 0};
-  int polled;
-  do polled = poll(&ready, 1, session.patience_ms == 0 ? -1 : session.patience_ms);
-  while (polled < 0 && errno == EINTR);
-  return polled;
-}
-
-stromkv_status send_all(stromkv_session* session) {
-  std::string_view rest = session->output;
-  while (!rest.empty()) {
-    const ssize_t sent = send(session->socket.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent >= 0) {
-      rest.remove_prefix(static_cast<size_t>(sent));
-    } else if (errno == EAGAIN) {
-      if (wait_to_send(*session) == 0) return give_up(session, STROMKV_SILENT, stromkv_status_text(STROMKV_SILENT));
-    } else if (errno != EINTR) {
-      return give_up_by_errno(session, "write to");
-    }
-  }
-  session->output.clear();
-  return STROMKV_OK;
-}
-
-/// How long recv() waits. One call then does what poll() and recv() do, and a sleep costs less in it.
-void limit_waits(const stromkv_session& session) {
-  constexpr int kMilli = 1000;
-  const struct timeval limit{session.patience_ms / kMilli, session.patience_ms % kMilli * kMilli};
-  setsockopt(session.socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 }
 
 /// The next answer, whose body is in session->input.
@@ -121,13 +75,9 @@ stromkv_status receive_answer(stromkv_session* session, message::Answer* answer)
       *answer = parsed.value();
       return STROMKV_OK;
     }
-    ssize_t got;
-    do got = recv(session->socket.get(), session->part.get(), kPart, 0);
-    while (got < 0 && errno == EINTR);
-    if (got < 0 && errno == EAGAIN) return give_up(session, STROMKV_SILENT, stromkv_status_text(STROMKV_SILENT));
-    if (got < 0) return give_up_by_errno(session, "read from");
-    session->input.append(session->part.get(), static_cast<size_t>(got));
-    if (got == 0) return give_up(session, STROMKV_IO, "the server has ended the connection");
+    std::string what;
+    const stromkv_status got = session->channel.receive(&session->input, &what);
+    if (got != STROMKV_OK) return give_up(session, got, std::move(what));
   }
 }
 
@@ -143,10 +93,13 @@ void note_error(stromkv_session* session, const message::Answer& answer) {
 /// the next exchange.
 template <class Take>
 stromkv_status exchange(stromkv_session* session, Kind kind, size_t count, Take take) {
-  if (!session->socket.is_open()) return STROMKV_IO;
+  if (!session->channel.is_open()) return STROMKV_IO;
   session->input.erase(0, session->taken);
   session->taken = 0;
-  if (const stromkv_status sent = send_all(session); sent != STROMKV_OK) return sent;
+  std::string what;
+  if (const stromkv_status sent = session->channel.send(session->output, &what); sent != STROMKV_OK)
+    return give_up(session, sent, std::move(what));
+  session->output.clear();
   struct ReceivedAnswer {
     message::Answer answer;
     size_t body;
@@ -183,16 +136,22 @@ void tell(const std::string& what, char* error, size_t error_bytes) {
   error[length] = '\0';
 }
 
+/// Memory to be used in place of the socket. Without it all goes on by the socket.
+stromkv_status ask_for_rings(stromkv_session* session) {
+  session->channel.expect_rings();
+  message::append_request({Kind::kRings, session->next_tag++, 0, {}, {}}, &session->output);
+  const stromkv_status status = exchange(session, Kind::kRings, 1, [](size_t, const message::Answer&) {});
+  if (status == STROMKV_OK) session->channel.use_rings();
+  return status;
+}
+
 stromkv_status begin(stromkv_session* session, const char* path, const char* token) {
   message::Hello hello{message::kMagic, message::kVersion, 0, {}};
   if (!strom::kv::parse_token(token, hello.token)) {
     session->error = "a token has 32 hexadecimal digits";
     return STROMKV_REFUSED;
   }
-  session->socket = strom::base::Descriptor(strom::kv::connect_to(path, &session->error));
-  if (!session->socket.is_open()) return STROMKV_IO;
-  session->part = std::make_unique_for_overwrite<char[]>(kPart);
-  limit_waits(*session);
+  if (!session->channel.connect(path, &session->error)) return STROMKV_IO;
   session->output.assign(reinterpret_cast<const char*>(&hello), sizeof(hello));
   Outcome outcome = Outcome::kFailed;
   std::string description;
@@ -210,7 +169,7 @@ stromkv_status begin(stromkv_session* session, const char* path, const char* tok
   for (const rows::Column& column : session->shape.columns)
     session->columns.push_back({column.name.c_str(), column.type.c_str(), column.type_id,
                                 column.form == rows::Form::kFixed ? column.width : 0});
-  return STROMKV_OK;
+  return session->channel.is_local() ? ask_for_rings(session) : STROMKV_OK;
 }
 
 bool is_valid(const stromkv_value& value) {
@@ -326,7 +285,7 @@ stromkv_status ask_far_memory(stromkv_session* session, store::message::FarMemor
 
 bool peer_of(const stromkv_session* session, struct sockaddr_storage* address) {
   socklen_t length = sizeof(*address);
-  return getpeername(session->socket.get(), reinterpret_cast<struct sockaddr*>(address), &length) == 0;
+  return getpeername(session->channel.socket(), reinterpret_cast<struct sockaddr*>(address), &length) == 0;
 }
 
 }  // namespace strom::kv
@@ -360,8 +319,7 @@ stromkv_status stromkv_session_open(const char* socket, const char* token, strom
 void stromkv_session_close(stromkv_session* session) { delete session; }
 
 void stromkv_session_set_patience(stromkv_session* session, unsigned milliseconds) {
-  session->patience_ms = static_cast<int>(std::min<unsigned>(milliseconds, INT32_MAX));
-  limit_waits(*session);
+  session->channel.set_patience(static_cast<int>(std::min<unsigned>(milliseconds, INT32_MAX)));
 }
 
 size_t stromkv_session_column_count(const stromkv_session* session) { return session->columns.size(); }

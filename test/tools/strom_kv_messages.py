@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Messages about store tables against a live server: strom-kv --messages, libstromkv's sessions, groups, rights, faults,
 garbage on the socket, and a thousand clients."""
+import array
 import ctypes
 import json
+import mmap
 import os
 import random
 import socket
@@ -396,6 +398,116 @@ def garbage():
     good.close()
 
 
+RING, HEAD = 32 << 10, 4096
+WORD = {"sent": 0, "taken": 64, "sleeps": 128}
+
+
+class Rings:
+    """A client by shared memory, which may break all rules."""
+
+    def __init__(self, table):
+        path, token = grant(table)
+        self.client = connect(path)
+        self.client.sendall(b"SROMMSG\0" + struct.pack("<II", 1, 0) + bytes.fromhex(token))
+        size = struct.unpack("<IHHII", self.client.recv(16))[0]
+        while size > 0:
+            size -= len(self.client.recv(size))
+        self.client.sendall(struct.pack("<IHHII", 0, 10, 0, 5, 0))
+        answer, ancillary, _, _ = self.client.recvmsg(100, 100)
+        equal(struct.unpack("<IHHII", answer), (0, 10, 0, 5, 0), "rings are given")
+        descriptors = array.array("i", ancillary[0][2])
+        self.memory = mmap.mmap(descriptors[0], HEAD + 2 * RING)
+        for truncated in (0, 1 << 20):
+            try:
+                os.ftruncate(descriptors[0], truncated)
+                ok(False, "the memory was cut off")
+            except PermissionError:
+                pass
+        os.close(descriptors[0])
+        self.sent = self.taken = 0
+
+    def set(self, direction, word, value):
+        struct.pack_into("<Q", self.memory, 192 * direction + WORD[word], value)
+
+    def send(self, data):
+        for byte in data:
+            self.memory[HEAD + self.sent % RING] = byte
+            self.sent += 1
+        self.set(0, "sent", self.sent)
+        self.client.sendall(b"\0")
+
+    def receive(self, size):
+        for _ in range(2000):
+            if struct.unpack_from("<Q", self.memory, 192)[0] - self.taken >= size:
+                break
+            time.sleep(0.01)
+        data = bytes(self.memory[HEAD + RING + (self.taken + i) % RING] for i in range(size))
+        self.taken += size
+        self.set(1, "taken", self.taken)
+        return data
+
+    def has_ended(self):
+        try:
+            return self.client.recv(1) == b""
+        except ConnectionResetError:
+            return True
+
+
+def garbage_in_rings():
+    make_table("gr", "id int, n int")
+    good = Session("gr")
+    equal(good.put(int4(1), int4(1)), "new", "a client that keeps to the rules")
+    get = struct.pack("<IHHII", 4, 2, 0, 9, 0) + int4(1)
+    row = struct.unpack("<IHHII", (client := Rings("gr")).send(get) or client.receive(16))
+    equal(row[1:4], (2, 0, 9), "an answer by rings")
+    equal(client.receive(row[0]), b"\0" + int4(1) + int4(1), "and its row")
+    client.send(struct.pack("<IHHII", 0, 10, 0, 6, 0))
+    equal(struct.unpack("<IHHII", client.receive(16))[2:4], (10, 6), "rings within rings")
+    for direction, word, value in ((0, "sent", 1 << 50), (0, "sent", RING + 1), (1, "taken", 1 << 50), (1, "taken", 1)):
+        client = Rings("gr")
+        client.set(direction, word, value)
+        if direction == 0:
+            client.client.sendall(b"\0")
+        else:
+            client.send(get)
+        ok(client.has_ended(), f"counts that cannot be: {direction} {word} {value}")
+    numbers = random.Random(2)
+    for seed in range(20):
+        client = Rings("gr")
+        numbers.seed(seed)
+        client.memory[HEAD:HEAD + RING] = numbers.randbytes(RING)
+        client.set(0, "sent", numbers.randint(16, RING))
+        client.client.sendall(numbers.randbytes(10))
+        ok(client.has_ended(), "garbage ends it")
+    # Who sleeps without being woken, takes no answer, or goes in the middle of a message keeps nobody away.
+    lazy = Rings("gr")
+    lazy.send(b"".join(get for _ in range(1500)))
+    time.sleep(0.2)
+    equal((good.put(int4(1), int4(2)), good.get(int4(1))[0]), ("old", OK), "beside a client that takes nothing")
+    answers = lazy.receive(25 * 1000) + lazy.receive(25 * 500)
+    equal(answers.count(b"\0" + int4(1) + int4(1)), 1500, "which gets all in the end")
+    half = Rings("gr")
+    half.send(get[:10])
+    half.client.close()
+    gone = Rings("gr")
+    gone.send(struct.pack("<IHHII", 22, 4, 0, 1, 0) + struct.pack("<IBI", 2, 1, 4) + int4(77) + struct.pack("<BI", 1, 4) + int4(5))
+    gone.client.close()
+    for _ in range(100):
+        if good.get(int4(77))[0] == OK:
+            break
+        time.sleep(0.05)
+    equal(good.get(int4(77))[0], OK, "what was sent before the end counts")
+    # Messages that are longer than a ring, both ways.
+    make_table("long", "id int, v bytea", max_num_rows=100)
+    session = Session("long")
+    values = [bytes([i]) * 300000 for i in range(40)]
+    equal(set(session.put_many([(int4(i), value) for i, value in enumerate(values)])[1]), {OK}, "long rows")
+    equal([row[9:] == values[i] for i, (_, row) in enumerate(session.get_many([int4(i) for i in range(40)])[1])], [True] * 40, "come back")
+    session.close()
+    equal(query("SELECT pgstrom.store_check('gr')", DB), "2", "all of it is sound")
+    good.close()
+
+
 def many_clients():
     make_table("m", "id int, n int")
     with psycopg.connect(dbname=DB, autocommit=True) as connection:
@@ -452,6 +564,7 @@ failures()
 rights()
 others_changes()
 garbage()
+garbage_in_rings()
 many_clients()
 endings()
 time.sleep(3)

@@ -1,5 +1,6 @@
 #include "pg/kv_server/clients.hpp"
 
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -43,6 +44,7 @@ TimestampTz now() {
 
 void Clients::end() {
   for (const auto& [descriptor, client] : clients_) close(descriptor);
+  ring_clients_.clear();
   clients_.clear();
   for (const int listener : tcp_listeners_) close(listener);
   tcp_listeners_.clear();
@@ -98,6 +100,7 @@ void Clients::accept_all(int listener) {
     if (listener != listener_) prepare_tcp_client(descriptor);
     Client& client = clients_[descriptor];
     client.descriptor = descriptor;
+    client.is_local = listener == listener_;
     client.since = now();
   }
 }
@@ -120,7 +123,72 @@ bool Clients::receive_from(Client* client) {
   return true;
 }
 
+/// Who uses rings sends bytes of no meaning by the socket, to wake this process, and its end. False: it has gone.
+bool Clients::receive_bell(Client* client) {
+  char bells[64];
+  ssize_t got;
+  do got = recv(client->descriptor, bells, sizeof(bells), 0);
+  while (got < 0 && errno == EINTR);
+  if (got == 0 && !client->has_hung_up) {
+    client->is_ending = client->is_ending || !client->rings->requests.read(&client->input).has_value();
+    client->has_hung_up = true;
+  }
+  return got >= 0 || errno == EAGAIN;
+}
+
+/// What has come by rings; false: nothing, and nothing can be sent either.
+bool Clients::receive_by_rings() {
+  bool any = false;
+  for (Client* client : ring_clients_) {
+    any = any || (!client->output.empty() && client->rings->answers.has_room());
+    if (!client->rings->requests.has_more() || !needs_input(*client)) continue;
+    const auto got = client->rings->requests.read(&client->input);
+    client->is_ending = client->is_ending || !got.has_value();
+    client->since = time_;
+    any = true;
+  }
+  return any;
+}
+
+/// Looks for a while whether something comes. Who is at work beside this process gets the processor meanwhile; to wake
+/// it later would cost more.
+bool Clients::spin() {
+  constexpr int kYields = 100, kOften = 8;
+  for (int i = 1; i <= kYields && !ring_clients_.empty(); ++i) {
+    sched_yield();
+    if (receive_by_rings() || (i % kOften == 0 && receive_events(0))) return true;
+  }
+  return false;
+}
+
+bool Clients::begin_sleep() {
+  for (Client* client : ring_clients_) client->rings->requests.begin_sleep();
+  for (const Client* client : ring_clients_)
+    if (client->rings->requests.has_more() && needs_input(*client)) return false;
+  return true;
+}
+
+bool Clients::has_unsent() const {
+  return std::any_of(ring_clients_.begin(), ring_clients_.end(),
+                     [](const Client* client) { return !client->output.empty(); });
+}
+
+void Clients::end_sleep() {
+  for (Client* client : ring_clients_) client->rings->requests.end_sleep();
+}
+
 bool Clients::receive(int timeout_ms) {
+  time_ = now();
+  const bool has_bytes = receive_by_rings();
+  if (receive_events(0) || has_bytes) return true;
+  if (timeout_ms == 0) return false;
+  if (spin()) return true;
+  const bool has_events = begin_sleep() && receive_events(timeout_ms);
+  end_sleep();
+  return receive_by_rings() || has_events;
+}
+
+bool Clients::receive_events(int timeout_ms) {
   constexpr int kMost = 64;
   struct epoll_event events[kMost];
   const int count = epoll_wait(poll_, events, kMost, timeout_ms);
@@ -133,18 +201,69 @@ bool Clients::receive(int timeout_ms) {
     }
     const auto found = clients_.find(descriptor);
     if (found == clients_.end() || (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) continue;
-    if (receive_from(&found->second)) continue;
-    close(descriptor);
+    Client* client = &found->second;
+    if (client->uses_rings() ? receive_bell(client) : receive_from(client)) continue;
+    forget(client);
     clients_.erase(found);
   }
   return count > 0;
 }
 
+/// Closes its connection.
+void Clients::forget(Client* client) {
+  ring_clients_.erase(std::remove(ring_clients_.begin(), ring_clients_.end(), client), ring_clients_.end());
+  close(client->descriptor);
+}
+
+bool Clients::offer_rings(Client* client) {
+  if (!client->is_local || client->rings != nullptr) return false;
+  auto rings = std::make_unique<ClientRings>();
+  if (!rings->memory.make(&rings->descriptor).is_ok()) return false;
+  rings->requests = rings->memory.reader_of(message::kRequests);
+  rings->answers = rings->memory.writer_of(message::kAnswers);
+  client->rings = std::move(rings);
+  return true;
+}
+
+/// As send(). The client gets the descriptor of its rings with the first byte.
+ssize_t Clients::send_part(Client* client) const {
+  struct iovec part{client->output.data() + client->sent, client->output.size() - client->sent};
+  alignas(struct cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
+  struct msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (client->rings != nullptr) {
+    const int descriptor = client->rings->descriptor.get();
+    message.msg_control = space;
+    message.msg_controllen = sizeof(space);
+    struct cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+  }
+  return sendmsg(client->descriptor, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/// False: it gets no more.
+bool Clients::send_by_rings(Client* client) {
+  auto& answers = client->rings->answers;
+  const auto sent = answers.write(std::string_view(client->output).substr(client->sent));
+  if (!sent.has_value()) return false;
+  if (*sent != 0) client->since = time_;
+  if (answers.has_to_wake()) message::wake(answers.bed());
+  client->sent += *sent;
+  if (client->sent < client->output.size()) return true;
+  client->output.clear();
+  client->sent = 0;
+  return !client->is_ending;
+}
+
 /// False: it has gone, or gets no more.
 bool Clients::send_to(Client* client) {
+  if (client->uses_rings()) return send_by_rings(client);
   while (client->sent < client->output.size()) {
-    const ssize_t sent = ::send(client->descriptor, client->output.data() + client->sent,
-                                client->output.size() - client->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t sent = send_part(client);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno == EAGAIN) return true;
     if (sent <= 0) return false;
@@ -153,13 +272,17 @@ bool Clients::send_to(Client* client) {
   }
   client->output.clear();
   client->sent = 0;
+  if (client->rings != nullptr) {
+    client->rings->descriptor.reset();
+    ring_clients_.push_back(client);
+  }
   return !client->is_ending;
 }
 
 /// What epoll has to look for.
 void Clients::follow(Client* client) {
-  const bool waits = client->sent < client->output.size();
-  const bool is_heard = needs_input(*client);
+  const bool waits = !client->uses_rings() && client->sent < client->output.size();
+  const bool is_heard = client->uses_rings() ? !client->has_hung_up : needs_input(*client);
   if (waits == client->waits_to_send && is_heard == client->is_heard) return;
   client->waits_to_send = waits;
   client->is_heard = is_heard;
@@ -167,15 +290,15 @@ void Clients::follow(Client* client) {
 }
 
 void Clients::send() {
-  const TimestampTz time = now();
+  time_ = now();
   for (auto at = clients_.begin(); at != clients_.end();) {
     Client& client = at->second;
     bool is_there = client.output.empty() && !client.is_ending ? true : send_to(&client);
     // Somebody is silent within a message, before the first one, or does not take what was sent.
     const bool is_due = !client.is_greeted || !client.input.empty() || !client.output.empty();
-    is_there = is_there && !(is_due && time - client.since > kPatience);
+    is_there = is_there && !(is_due && time_ - client.since > kPatience);
     if (is_there) follow(&client);
-    if (!is_there) close(at->first);
+    if (!is_there) forget(&client);
     at = is_there ? std::next(at) : clients_.erase(at);
   }
 }

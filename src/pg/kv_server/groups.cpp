@@ -184,6 +184,14 @@ void Groups::offer(const OpenTable& open, Operation* operation) {
   operation->is_answered = true;
 }
 
+void Groups::offer_rings(Operation* operation) {
+  if (!clients_->offer_rings(operation->client))
+    return fail(operation, {Outcome::kUnsupported, 0, ERRCODE_FEATURE_NOT_SUPPORTED,
+                            "there is no memory in place of this connection"});
+  message::append_answer({Kind::kRings, Outcome::kDone, operation->request.tag, 0, {}}, &operation->answer);
+  operation->is_answered = true;
+}
+
 /// Under the lock that whole transactions are published under: all rows are of one moment.
 void Groups::read(const OpenTable& open, Operation* operation) {
   namespace region = store::region;
@@ -199,6 +207,7 @@ void Groups::read(const OpenTable& open, Operation* operation) {
   }
   const store::Region* own = guard([table] { return store::region_of(table); });
   if (request.kind == Kind::kFarMemory) return offer(open, operation);
+  if (request.kind == Kind::kRings) return offer_rings(operation);
   if (request.kind == Kind::kRead) {
     message::append_answer({request.kind, Outcome::kDone, request.tag, own->number, region_bytes(*own, request.ranges)},
                            &operation->answer);
@@ -350,11 +359,16 @@ void Groups::deliver() {
     if (is_refused) operation.client->is_ending = true;
   }
   operations_.clear();
-  for (const auto& [client, bytes] : taken) client->input.erase(0, bytes);
+  has_left_ = waiting != nullptr;
+  for (const auto& [client, bytes] : taken) {
+    client->input.erase(0, bytes);
+    has_left_ = has_left_ || !client->input.empty();
+  }
 }
 
 bool Groups::answer_some() {
   operations_.clear();
+  has_left_ = false;
   auto& all = clients_->all();
   if (all.empty()) return false;
   // Everybody's turn, beginning with another client each time.

@@ -44,6 +44,8 @@ class Groups {
 
   /// Takes messages that are whole and answers them. False: there are none.
   bool answer_some();
+  /// Whether there is more to answer from what has come.
+  bool has_left() const { return has_left_; }
 
  private:
   void admit(Client* client);
@@ -55,6 +57,7 @@ class Groups {
   void greet(const OpenTable& open, Operation* operation);
   void read(const OpenTable& open, Operation* operation);
   void offer(const OpenTable& open, Operation* operation);
+  void offer_rings(Operation* operation);
   void fail(Operation* operation, const Verdict& verdict);
   void deliver();
 
@@ -62,6 +65,7 @@ class Groups {
   rdma::Server* rdma_;
   Counts counts_;
   int last_client_ = -1;
+  bool has_left_ = false;
   std::vector<Operation> operations_;
   std::vector<OpenTable> tables_;                       // of the transaction
   std::vector<std::pair<Oid, Verdict>> failed_tables_;  // of the group

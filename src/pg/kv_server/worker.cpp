@@ -59,7 +59,7 @@ bool begin() {
 bool serve(bool is_busy) {
   static auto* groups = new Groups(&clients(), rdma_server);
   // While there is work, the clients' next messages are on their way.
-  const bool has_received = clients().receive(is_busy ? 1 : 0);
+  const bool has_received = clients().receive(is_busy && !groups->has_left() ? 1 : 0);
   if (rdma_server != nullptr) rdma_server->serve();
   const bool has_answered = groups->answer_some();
   clients().send();
@@ -90,7 +90,9 @@ void run() {
     const TimestampTz now = GetCurrentTimestamp();
     if (!clients().all().empty()) last_client = now;
     if (TimestampDifferenceExceeds(last_client, now, kIdleMs) && hide_unless_wanted(own_place)) return;
-    wait();
+    if (!clients().has_unsent() && clients().begin_sleep()) wait();
+    clients().end_sleep();
+    is_busy = true;
   }
 }
 

@@ -16,7 +16,7 @@ void append(T value, std::string* bytes) {
 }
 
 bool is_kind(uint16_t kind) {
-  return kind >= static_cast<uint16_t>(Kind::kHello) && kind <= static_cast<uint16_t>(Kind::kFarMemory);
+  return kind >= static_cast<uint16_t>(Kind::kHello) && kind <= static_cast<uint16_t>(Kind::kRings);
 }
 
 Status parse_keys(std::string_view body, std::vector<std::string_view>* keys) {
@@ -98,7 +98,8 @@ void append_body(const Request& request, std::string* bytes) {
       return;
     case Kind::kHello:
     case Kind::kStatistics:
-    case Kind::kFarMemory: return;
+    case Kind::kFarMemory:
+    case Kind::kRings: return;
   }
 }
 
@@ -135,6 +136,7 @@ Result<Request> parse_request(const Frame& frame) {
     case Kind::kPut: STROM_TRY(parse_fields(frame.body, &request.fields)); return request;
     case Kind::kStatistics:
     case Kind::kFarMemory:
+    case Kind::kRings:
       if (!frame.body.empty()) return violation("has bytes out of place");
       return request;
     case Kind::kRead: STROM_TRY(parse_ranges(frame.body, &request.ranges)); return request;

@@ -42,6 +42,7 @@ enum class Kind : uint16_t {
   kStatistics = 7,
   kRead = 8,       // bytes of the published region
   kFarMemory = 9,  // where the published region is for RDMA
+  kRings = 10,     // memory to be used in place of the socket
 };
 
 /// What became of a request.

@@ -27,7 +27,8 @@ std::vector<Request> requests() {
           {Kind::kStatistics, UINT32_MAX, 0, {}, {}},
           {Kind::kRead, 9, 0, {}, {}, {{0, 4096}, {UINT64_MAX, 0}, {17, 1}}},
           {Kind::kRead, 10, 0, {}, {}, {}},
-          {Kind::kFarMemory, 11, 0, {}, {}, {}}};
+          {Kind::kFarMemory, 11, 0, {}, {}, {}},
+          {Kind::kRings, 12, 0, {}, {}, {}}};
 }
 
 TEST(Messages, RequestsComeBackAsTheyWere) {
@@ -108,8 +109,8 @@ TEST(Messages, HeadersThatCannotBeAreRefused) {
   };
   EXPECT_FALSE(is_refused({0, 7, 0, 0, 0}));
   EXPECT_TRUE(is_refused({0, 0, 0, 0, 0}));
-  EXPECT_FALSE(is_refused({0, 9, 0, 0, 0}));
-  EXPECT_TRUE(is_refused({0, 10, 0, 0, 0}));
+  EXPECT_FALSE(is_refused({0, 10, 0, 0, 0}));
+  EXPECT_TRUE(is_refused({0, 11, 0, 0, 0}));
   EXPECT_TRUE(is_refused({0, 2, kLastOutcome + 1, 0, 0}));
   EXPECT_FALSE(is_refused({kMostBody, 2, 0, 0, 0}));
   EXPECT_TRUE(is_refused({kMostBody + 1, 2, 0, 0, 0}));

@@ -1,0 +1,193 @@
+#include "kv/channel.hpp"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "kv/attach.hpp"
+#include "kv/tcp.hpp"
+
+namespace strom::kv {
+
+namespace {
+
+namespace message = store::message;
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kPart = 64 << 10;
+/// To give the processor away costs some 0.5 us. A sleep costs this side and the server several.
+constexpr uint32_t kMostYields = 256, kLeastYields = 4;
+constexpr int kSleepMs = 100;  // then it looks whether the server is still there
+constexpr auto kShortSleep = std::chrono::microseconds(200);
+
+stromkv_status fail_by_errno(const char* action, std::string* what) {
+  *what = std::string("could not ") + action + " the server: " + strerror(errno);
+  return STROMKV_IO;
+}
+
+stromkv_status end(stromkv_status status, const char* text, std::string* what) {
+  *what = text;
+  return status;
+}
+
+stromkv_status silence(std::string* what) { return end(STROMKV_SILENT, stromkv_status_text(STROMKV_SILENT), what); }
+
+constexpr const char* kEnded = "the server has ended the connection";
+constexpr const char* kNotUnderstood = "the server's answer is not understood";
+
+/// As recv(), and takes a descriptor that comes with the bytes.
+ssize_t receive_with_descriptor(int socket, char* bytes, size_t size, base::Descriptor* descriptor) {
+  struct iovec part{bytes, size};
+  alignas(struct cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
+  struct msghdr received{};
+  received.msg_iov = &part;
+  received.msg_iovlen = 1;
+  received.msg_control = space;
+  received.msg_controllen = sizeof(space);
+  const ssize_t got = recvmsg(socket, &received, MSG_CMSG_CLOEXEC);
+  const int found = got > 0 ? descriptor_in(&received) : -1;
+  if (found >= 0) *descriptor = base::Descriptor(found);
+  return got;
+}
+
+}  // namespace
+
+bool Channel::connect(const char* path, std::string* what) {
+  socket_ = base::Descriptor(connect_to(path, what));
+  if (!socket_.is_open()) return false;
+  is_local_ = !is_by_tcp(path);
+  part_ = std::make_unique_for_overwrite<char[]>(kPart);
+  set_patience(patience_ms_);
+  return true;
+}
+
+void Channel::close() { socket_.reset(); }
+
+/// How long recv() waits. One call then does what poll() and recv() do, and a sleep costs less in it.
+void Channel::set_patience(int milliseconds) {
+  constexpr int kMilli = 1000;
+  patience_ms_ = milliseconds;
+  const struct timeval limit{milliseconds / kMilli, milliseconds % kMilli * kMilli};
+  setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+}
+
+/// False: it is time to give up.
+bool Channel::wait_to_send() const {
+  struct pollfd ready{socket_.get(), POLLOUT, 0};
+  int polled;
+  do polled = poll(&ready, 1, patience_ms_ == 0 ? -1 : patience_ms_);
+  while (polled < 0 && errno == EINTR);
+  return polled != 0;
+}
+
+stromkv_status Channel::send(std::string_view bytes, std::string* what) {
+  if (rings_.is_there()) return send_by_rings(bytes, what);
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0)
+      bytes.remove_prefix(static_cast<size_t>(sent));
+    else if (errno == EAGAIN && !wait_to_send())
+      return silence(what);
+    else if (errno != EINTR && errno != EAGAIN)
+      return fail_by_errno("write to", what);
+  }
+  return STROMKV_OK;
+}
+
+stromkv_status Channel::receive(std::string* input, std::string* what) {
+  if (rings_.is_there()) return receive_by_rings(input, what);
+  ssize_t got;
+  do
+    got = expects_rings_ ? receive_with_descriptor(socket_.get(), part_.get(), kPart, &received_)
+                         : recv(socket_.get(), part_.get(), kPart, 0);
+  while (got < 0 && errno == EINTR);
+  if (got < 0 && errno == EAGAIN) return silence(what);
+  if (got < 0) return fail_by_errno("read from", what);
+  if (got == 0) return end(STROMKV_IO, kEnded, what);
+  input->append(part_.get(), static_cast<size_t>(got));
+  return STROMKV_OK;
+}
+
+void Channel::use_rings() {
+  expects_rings_ = false;
+  if (!received_.is_open() || !rings_.map(received_).is_ok()) return;
+  received_.reset();
+  part_.reset();
+  requests_ = rings_.writer_of(message::kRequests);
+  answers_ = rings_.reader_of(message::kAnswers);
+  yields_ = kMostYields;
+}
+
+/// What wakes a server that sleeps: it waits for its sockets.
+void Channel::ring_bell() {
+  const char bell = 0;
+  [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), &bell, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/// Nothing comes from the socket any more but its end.
+bool Channel::has_server_gone() const {
+  char byte;
+  const ssize_t got = recv(socket_.get(), &byte, 1, MSG_DONTWAIT);
+  return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+stromkv_status Channel::send_by_rings(std::string_view bytes, std::string* what) {
+  const auto start = Clock::now();
+  for (int pauses = 0;; ++pauses) {
+    const auto written = requests_.write(bytes);
+    if (!written.has_value()) return end(STROMKV_IO, kNotUnderstood, what);
+    bytes.remove_prefix(*written);
+    if (requests_.has_to_wake()) ring_bell();
+    if (bytes.empty()) return STROMKV_OK;
+    if (*written != 0) pauses = 0;
+    // The server is at work on what has been sent.
+    constexpr int kYields = 100, kPauseMs = 1;
+    if (pauses < kYields) {
+      sched_yield();
+      continue;
+    }
+    if (has_server_gone()) return end(STROMKV_IO, kEnded, what);
+    if (patience_ms_ != 0 && Clock::now() - start > std::chrono::milliseconds(patience_ms_)) return silence(what);
+    poll(nullptr, 0, kPauseMs);
+  }
+}
+
+stromkv_status Channel::receive_by_rings(std::string* input, std::string* what) {
+  const auto take = [&](bool* is_there) {
+    const auto got = answers_.read(input);
+    *is_there = got.value_or(0) != 0;
+    return got.has_value();
+  };
+  bool is_there = false;
+  for (uint32_t i = 0; i < yields_; ++i) {
+    if (!take(&is_there)) return end(STROMKV_IO, kNotUnderstood, what);
+    if (is_there) {
+      yields_ = std::min(yields_ * 2, kMostYields);
+      return STROMKV_OK;
+    }
+    sched_yield();
+  }
+  const auto start = Clock::now();
+  for (bool has_gone = false;;) {
+    answers_.begin_sleep();
+    if (!take(&is_there)) return end(STROMKV_IO, kNotUnderstood, what);
+    if (is_there) break;
+    if (has_gone) return end(STROMKV_IO, kEnded, what);
+    if (patience_ms_ != 0 && Clock::now() - start > std::chrono::milliseconds(patience_ms_)) return silence(what);
+    answers_.sleep(patience_ms_ == 0 ? kSleepMs : std::min(kSleepMs, patience_ms_));
+    has_gone = has_server_gone();
+  }
+  answers_.end_sleep();
+  // Waits that are long are slept through at once.
+  yields_ =
+      Clock::now() - start < kShortSleep ? std::min(yields_ * 2, kMostYields) : std::max(yields_ / 2, kLeastYields);
+  return STROMKV_OK;
+}
+
+}  // namespace strom::kv
