@@ -17,11 +17,6 @@ struct GeometryBytes {
   int64_t size;
 };
 
-enum class GeometryForm : uint8_t {
-  kSerialized,  // PostGIS's, behind the varlena header
-  kWkb
-};
-
 /// Runs task(0) … task(tasks - 1), on as many threads as there are, and returns when all have ended.
 using RunTasks = std::function<void(int tasks, const std::function<void(int)>& task)>;
 void run_in_turn(int tasks, const std::function<void(int)>& task);
@@ -30,7 +25,7 @@ struct CellIndexOptions {
   GeometryForm form = GeometryForm::kSerialized;
   int tasks = 1;
   RunTasks run = run_in_turn;
-  double cells_of_edge = 2;  // on average
+  double cells_of_edge = 1;  // on average
 };
 
 /// The image, in words so that it begins at a multiple of 16. Polygons have the numbers of their geometries. Geometries

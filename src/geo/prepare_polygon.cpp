@@ -63,10 +63,12 @@ class Stripes {
 };
 
 bool has_doubtful_edges(const Rings& rings) {
-  for (const PreparedRing& ring : rings.rings)
-    for (uint32_t i = ring.first_point; i + 1 < ring.first_point + ring.count; ++i)
-      if (is_doubtful(rings.points[i], rings.points[i + 1])) return true;
-  return false;
+  bool any = false;
+  for (const PreparedRing& ring : rings.rings) {
+    const Point* points = rings.points.data() + ring.first_point;
+    for (uint32_t i = 0; i + 1 < ring.count; ++i) any |= is_doubtful(points[i], points[i + 1]);
+  }
+  return any;
 }
 
 double scale_of(double extent, double count) {
@@ -92,7 +94,7 @@ void fill_raster(const PreparedPolygon& polygon, uint8_t* cells) {
   for (uint32_t r = 0; r < h.rings; ++r) {
     const PreparedRing& ring = polygon.rings()[r];
     for (uint32_t i = ring.first_point; i + 1 < ring.first_point + ring.count; ++i)
-      for_cells_of_edge({side, side}, in_cells(polygon.points()[i]), in_cells(polygon.points()[i + 1]),
+      for_cells_of_edge({side, 0, side - 1}, in_cells(polygon.points()[i]), in_cells(polygon.points()[i + 1]),
                         [&](int32_t row, int32_t first, int32_t last) {
                           if (is_doubtful(polygon.points()[i], polygon.points()[i + 1])) first = 0;
                           std::memset(cells + row * side + first, PreparedPolygon::kBorder, last - first + 1);
@@ -115,27 +117,15 @@ void fill_raster(const PreparedPolygon& polygon, uint8_t* cells) {
   }
 }
 
-}  // namespace
-
-double float_rounding(const Box& box) {
-  constexpr double kRounding = 1e-6, kLeast = 1e-37;
-  const double reach = std::max({std::abs(box.min_x), std::abs(box.max_x), std::abs(box.min_y), std::abs(box.max_y)});
-  return reach * kRounding + kLeast;
+/// A polygon of few points has one stripe where an index is in front of it: few points are left to the polygon.
+uint32_t most_stripes(size_t points, Raster raster) {
+  constexpr size_t kFewPoints = 512;
+  if (raster == Raster::kNone && points <= kFewPoints) return 1;
+  return static_cast<uint32_t>(std::min<size_t>(kMostStripes, points / 4 + 4));
 }
 
-double least_cell(const Box& box) {
-  constexpr double kSteps = 64 * std::numeric_limits<double>::epsilon();
-  return kSteps * std::max({std::abs(box.min_x), std::abs(box.max_x), std::abs(box.min_y), std::abs(box.max_y)});
-}
-
-size_t most_prepared_bytes(size_t geometry) {
-  constexpr size_t kPadding = 16, kParts = 6, kLeastPoints = 4;
-  const size_t points = geometry / sizeof(Point), rings = points / kLeastPoints, stripes = points / 4 + 5;
-  return sizeof(PreparedHeader) + sizeof(Point) * points + sizeof(PreparedRing) * rings + sizeof(uint32_t) * stripes +
-         sizeof(EdgeRun) * kMostRunsOfEdge * points + kPadding * kParts;
-}
-
-std::vector<char> prepare_polygon(const Rings& rings, Raster raster) {
+/// The header of an image: sizes and places.
+PreparedHeader lay_out(const Rings& rings, Raster raster) {
   PreparedHeader h{};
   h.magic = PreparedHeader::kMagic;
   h.srid = rings.srid;
@@ -145,9 +135,7 @@ std::vector<char> prepare_polygon(const Rings& rings, Raster raster) {
   h.decidable = rings.decidable;
   if (!rings.decidable || rings.rings.empty()) {
     h.box = Box::empty();
-    std::vector<char> image(sizeof h);
-    std::memcpy(image.data(), &h, sizeof h);
-    return image;
+    return h;
   }
   h.rings = static_cast<uint32_t>(rings.rings.size());
   h.points = static_cast<uint32_t>(rings.points.size());
@@ -167,11 +155,15 @@ std::vector<char> prepare_polygon(const Rings& rings, Raster raster) {
   }
   const PreparedPolygon sizes(reinterpret_cast<const char*>(&h));  // knows the stripe of a height
   Stripes stripes(rings, sizes);
-  int64_t runs = 0;
-  for (h.stripes = std::min(kMostStripes, h.points / 4 + 4);; h.stripes /= 2) {
+  int64_t runs = h.rings;
+  for (h.stripes = most_stripes(h.points, raster); h.stripes > 1; h.stripes /= 2) {
     h.stripe_scale = scale_of(height, h.stripes);
     runs = stripes.count();
-    if (h.stripes == 1 || runs <= kMostRunsOfEdge * h.points) break;
+    if (runs <= kMostRunsOfEdge * h.points) break;
+  }
+  if (h.stripes == 1) {
+    h.stripe_scale = scale_of(height, 1);
+    runs = h.rings;
   }
   h.runs = static_cast<uint32_t>(runs);
   const auto place = [&](size_t bytes) {
@@ -186,15 +178,63 @@ std::vector<char> prepare_polygon(const Rings& rings, Raster raster) {
   h.stripes_at = place(sizeof(uint32_t) * (h.stripes + 1));
   h.runs_at = place(sizeof(EdgeRun) * h.runs);
   h.cells_at = place(h.raster_bits == 0 ? 0 : size_t{1} << (2 * h.raster_bits));
+  return h;
+}
 
+/// One stripe has a run for each ring.
+void fill_only_stripe(const Rings& rings, uint32_t* starts, EdgeRun* runs) {
+  starts[0] = 0;
+  starts[1] = static_cast<uint32_t>(rings.rings.size());
+  for (uint32_t r = 0; r < starts[1]; ++r) runs[r] = {rings.rings[r].first_point, rings.rings[r].count - 1, r};
+}
+
+void write(const PreparedHeader& h, const Rings& rings, char* image) {
+  std::memcpy(image, &h, sizeof h);
+  if (h.rings == 0) return;
+  std::memset(image + sizeof h, 0, static_cast<size_t>(h.points_at) - sizeof h);
+  std::memcpy(image + h.points_at, rings.points.data(), sizeof(Point) * h.points);
+  std::memcpy(image + h.rings_at, rings.rings.data(), sizeof(PreparedRing) * h.rings);
+  std::memset(image + h.stripes_at, 0, static_cast<size_t>(h.size - h.stripes_at));  // also what is between the parts
+  auto* starts = reinterpret_cast<uint32_t*>(image + h.stripes_at);
+  auto* runs = reinterpret_cast<EdgeRun*>(image + h.runs_at);
+  if (h.stripes == 1)
+    fill_only_stripe(rings, starts, runs);
+  else
+    Stripes(rings, PreparedPolygon(image)).fill(starts, h.stripes, runs);
+  if (h.raster_bits != 0) fill_raster(PreparedPolygon(image), reinterpret_cast<uint8_t*>(image + h.cells_at));
+}
+
+}  // namespace
+
+double float_rounding(const Box& box) {
+  constexpr double kRounding = 1e-6, kLeast = 1e-37;
+  const double reach = std::max({std::abs(box.min_x), std::abs(box.max_x), std::abs(box.min_y), std::abs(box.max_y)});
+  return reach * kRounding + kLeast;
+}
+
+double least_cell(const Box& box) {
+  constexpr double kSteps = 64 * std::numeric_limits<double>::epsilon();
+  return kSteps * std::max({std::abs(box.min_x), std::abs(box.max_x), std::abs(box.min_y), std::abs(box.max_y)});
+}
+
+size_t most_prepared_bytes(size_t points, size_t rings) {
+  constexpr size_t kPadding = 16, kParts = 4;
+  const size_t stripes = most_stripes(points, Raster::kNone);
+  const size_t runs = stripes == 1 ? rings : kMostRunsOfEdge * points;
+  return sizeof(PreparedHeader) + sizeof(Point) * points + sizeof(PreparedRing) * rings +
+         sizeof(uint32_t) * (stripes + 1) + sizeof(EdgeRun) * runs + kPadding * kParts;
+}
+
+size_t prepare_polygon(const Rings& rings, Raster raster, char* room) {
+  const PreparedHeader h = lay_out(rings, raster);
+  write(h, rings, room);
+  return static_cast<size_t>(h.size);
+}
+
+std::vector<char> prepare_polygon(const Rings& rings, Raster raster) {
+  const PreparedHeader h = lay_out(rings, raster);
   std::vector<char> image(static_cast<size_t>(h.size));
-  std::memcpy(image.data(), &h, sizeof h);
-  std::memcpy(image.data() + h.points_at, rings.points.data(), sizeof(Point) * h.points);
-  std::memcpy(image.data() + h.rings_at, rings.rings.data(), sizeof(PreparedRing) * h.rings);
-  stripes.fill(reinterpret_cast<uint32_t*>(image.data() + h.stripes_at), h.stripes,
-               reinterpret_cast<EdgeRun*>(image.data() + h.runs_at));
-  if (h.raster_bits != 0)
-    fill_raster(PreparedPolygon(image.data()), reinterpret_cast<uint8_t*>(image.data() + h.cells_at));
+  write(h, rings, image.data());
   return image;
 }
 

@@ -17,10 +17,14 @@ double least_cell(const Box& box);
 /// index has in front of it.
 enum class Raster : uint8_t { kNone, kWith };
 
-/// The image. Its size is about twice that of the points, and at most 64 KB for the raster.
+/// The image. Its size is about that of the points if there are few and no raster, else about twice as much, and at
+/// most 64 KB for the raster.
 std::vector<char> prepare_polygon(const Rings& rings, Raster raster);
 
-/// The most bytes of an image without a raster, of a geometry that has so many bytes in any form.
-size_t most_prepared_bytes(size_t geometry);
+/// The same where there is room for it, at a multiple of 16. Returns its bytes.
+size_t prepare_polygon(const Rings& rings, Raster raster, char* room);
+
+/// The most bytes of an image without a raster.
+size_t most_prepared_bytes(size_t points, size_t rings);
 
 }  // namespace strom::geo

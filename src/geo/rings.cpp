@@ -6,14 +6,36 @@ namespace {
 
 constexpr int64_t kMostPoints = int64_t{1} << 30;
 
-template <class Paths>
-Step add_paths(Paths& paths, Rings* rings) {
+template <class Paths, class F>
+Step for_each_path(Paths& paths, F&& f) {
   for (;;) {
     Path path;
     const Step step = paths.next(&path);
     if (step != Step::kPath) return step;
-    rings->add(path);
+    f(path);
   }
+}
+
+template <class Paths>
+Step add_paths(Paths& paths, Rings* rings) {
+  return for_each_path(paths, [&](const Path& path) { rings->add(path); });
+}
+
+void read_serialized(const char* bytes, int64_t size, Rings* rings) {
+  SerializedGeometry geometry;
+  if (!SerializedGeometry::open(bytes, size, &geometry)) {
+    rings->decidable = false;
+    return;
+  }
+  SerializedPaths paths(geometry);
+  rings->srid = geometry.srid();
+  if (!is_polygonal(geometry.type()) || add_paths(paths, rings) != Step::kEnd) rings->decidable = false;
+}
+
+void read_wkb(const char* bytes, int64_t size, Rings* rings) {
+  WkbPaths paths(bytes, size);
+  if (add_paths(paths, rings) != Step::kEnd || !is_polygonal(paths.type())) rings->decidable = false;
+  rings->srid = paths.srid();
 }
 
 }  // namespace
@@ -45,25 +67,47 @@ void Rings::add(const Path& path) {
   rings.push_back({first, static_cast<uint32_t>(path.count), path.part, shell ? 1u : 0u});
 }
 
+void Rings::clear() {
+  points.clear();
+  rings.clear();
+  box = Box::empty();
+  srid = 0;
+  decidable = true;
+}
+
+void read_rings(const char* bytes, int64_t size, GeometryForm form, Rings* rings) {
+  rings->clear();
+  form == GeometryForm::kSerialized ? read_serialized(bytes, size, rings) : read_wkb(bytes, size, rings);
+}
+
 Rings read_rings(const char* bytes, int64_t size) {
   Rings rings;
-  SerializedGeometry geometry;
-  if (!SerializedGeometry::open(bytes, size, &geometry)) {
-    rings.decidable = false;
-    return rings;
-  }
-  SerializedPaths paths(geometry);
-  rings.srid = geometry.srid();
-  if (!is_polygonal(geometry.type()) || add_paths(paths, &rings) != Step::kEnd) rings.decidable = false;
+  read_serialized(bytes, size, &rings);
   return rings;
 }
 
 Rings read_wkb_rings(const char* bytes, int64_t size) {
   Rings rings;
-  WkbPaths paths(bytes, size);
-  if (add_paths(paths, &rings) != Step::kEnd || !is_polygonal(paths.type())) rings.decidable = false;
-  rings.srid = paths.srid();
+  read_wkb(bytes, size, &rings);
   return rings;
+}
+
+RingCounts count_rings(const char* bytes, int64_t size, GeometryForm form) {
+  RingCounts counts;
+  const auto count = [&](const Path& path) {
+    counts.points += static_cast<size_t>(path.count);
+    ++counts.rings;
+  };
+  if (form == GeometryForm::kSerialized) {
+    SerializedGeometry geometry;
+    if (!SerializedGeometry::open(bytes, size, &geometry)) return counts;
+    SerializedPaths paths(geometry);
+    for_each_path(paths, count);
+  } else {
+    WkbPaths paths(bytes, size);
+    for_each_path(paths, count);
+  }
+  return counts;
 }
 
 }  // namespace strom::geo

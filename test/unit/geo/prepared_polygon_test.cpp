@@ -166,7 +166,7 @@ TEST(PreparedPolygon, HasLongEdgesInFewRuns) {
 
 /// Those who make many images reserve that much.
 TEST(PreparedPolygon, HasARoughSize) {
-  for (const int points : {4, 5, 17, 300, 5000}) {
+  for (const int points : {4, 5, 17, 300, 505, 5000}) {
     Ring level, ragged;
     for (int i = 0; i < points; ++i) {
       level.push_back({static_cast<double>(i), i % 2 == 0 ? 0.0 : 1e-3});
@@ -177,10 +177,14 @@ TEST(PreparedPolygon, HasARoughSize) {
       const std::string bytes = serialized({{*ring}, {rectangle(0, 0, 1, 1), rectangle(0.2, 0.2, 0.4, 0.4)}});
       const Rings rings = read_rings(bytes.data(), static_cast<int64_t>(bytes.size()));
       ASSERT_TRUE(rings.decidable);
-      EXPECT_LE(prepare_polygon(rings, Raster::kNone).size(), most_prepared_bytes(bytes.size()));
+      const RingCounts counts =
+          count_rings(bytes.data(), static_cast<int64_t>(bytes.size()), GeometryForm::kSerialized);
+      EXPECT_EQ(counts.points, rings.points.size());
+      EXPECT_EQ(counts.rings, rings.rings.size());
+      EXPECT_LE(prepare_polygon(rings, Raster::kNone).size(), most_prepared_bytes(counts.points, counts.rings));
     }
   }
-  EXPECT_LE(prepare_polygon(Rings(), Raster::kNone).size(), most_prepared_bytes(0));
+  EXPECT_LE(prepare_polygon(Rings(), Raster::kNone).size(), most_prepared_bytes(0, 0));
 }
 
 }  // namespace

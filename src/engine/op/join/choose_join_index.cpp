@@ -13,9 +13,11 @@ using block::JoinTable;
 using block::JoinTableKind;
 
 int64_t index_row_memory(plan::SpatialMatch spatial, int64_t key_bytes) {
-  constexpr int64_t kHashTable = 40, kOfPolygon = 512, kOfPolygonByte = 4;
+  // Polygons of many points have stripes, too (geo/prepare_polygon.hpp).
+  constexpr int64_t kHashTable = 40, kOfPolygon = 512, kManyBytes = 8192;
+  const int64_t of_byte = key_bytes > kManyBytes ? 4 : 2;
   if (plan::has_tree(spatial)) return geo::tree_index_memory(1) - geo::tree_index_memory(0);
-  return spatial == plan::SpatialMatch::kNone ? kHashTable : kOfPolygon + kOfPolygonByte * key_bytes;
+  return spatial == plan::SpatialMatch::kNone ? kHashTable : kOfPolygon + of_byte * key_bytes;
 }
 
 std::unique_ptr<JoinIndex> choose_join_index(const JoinRows& rows, const JoinNeeds& needs, int64_t memory,
