@@ -57,6 +57,7 @@ def parse_arguments(given: List[str]) -> argparse.Namespace:
     add = parser.add_argument
     add("--sizes", default="6000,120000", help="of %s, separated by commas" % ", ".join(municipalities.SIZES))
     add("--points", type=float, default=10e6)
+    add("--work-memory", default="1GB", help="pg_strom.work_memory; the other engines have no limit")
     add("--near", type=float, default=1e6, help="points on each side of the join by distance; 0 leaves it out")
     add("--tasks", default=",".join(TASKS), help="only these, separated by commas")
     add("--runs", type=int, default=3, help="measured runs of each; slow rivals run once")
@@ -168,7 +169,8 @@ class Server(Contender):
 
 class Strom(Server):
     def settings(self) -> Dict[str, str]:
-        return {"pg_strom.enabled": "on", "pg_strom.cpu_threads": str(self.arguments.threads)}
+        return {"pg_strom.enabled": "on", "pg_strom.cpu_threads": str(self.arguments.threads),
+                "pg_strom.work_memory": f"'{self.arguments.work_memory}'"}
 
 
 class Postgis(Server):
@@ -354,6 +356,7 @@ def main() -> int:
         right = run_size(arguments, name, results, indexes) and right
     wanted = figures_of(results, indexes, int(arguments.points))
     report = {"hardware": hardware.describe(), "started": started, "load_average": load, "points": int(arguments.points), "near": int(arguments.near),
+              "work_memory": arguments.work_memory,
               "threads": arguments.threads, "runs": arguments.runs, "results": results, "indexes": indexes, "figures": figures.as_json(wanted)}
     arguments.out.write_text(json.dumps(report, indent=1) + "\n")
     print("| polygons | task | engine | ms | times pg_strom |\n|---|---|---|---|---|")

@@ -317,6 +317,7 @@ uint64_t fill_cells(const CellIndexHeader& h, const CellIndexOptions& options, c
   };
   const auto tasks = static_cast<size_t>(std::max(options.tasks, 1));
   std::vector<std::unique_ptr<Work>> works;
+  works.reserve(tasks);
   for (size_t i = 0; i < tasks; ++i) works.push_back(std::make_unique<Work>(h));
   const Bands bands(h, polygons, tasks);
   auto* cells = reinterpret_cast<uint32_t*>(image + h.cells_at);
