@@ -38,6 +38,11 @@ def query(statement):
         return session.execute(statement).fetchall()
 
 
+def query_all(statements):
+    with connect() as session:
+        session.execute(statements)
+
+
 def make_table(name, columns, **options):
     options = {"max_num_rows": 10000, "primary_key": "id", "redo_log_limit": "16MB", **options}
     rest = "".join(f", {key} '{value}'" for key, value in options.items())
@@ -193,6 +198,46 @@ def large_transactions():
     equal(query("SELECT pgstrom.store_check('large')"), [(100000,)], "the table is whole")
 
 
+def worker_checkpoints():
+    """Sessions change the same rows again and again while the worker writes them to the base file."""
+    make_table("busy", "id int, n int", max_num_rows=400000, durability="async", redo_log_limit="48MB")
+    with connect() as session:
+        session.execute("INSERT INTO busy SELECT i, 0 FROM generate_series(1, 300000) i")
+        session.execute("SELECT pgstrom.store_checkpoint('busy')")
+        session.execute("""CREATE PROCEDURE change(seconds float8) LANGUAGE plpgsql AS $$
+                           DECLARE ends timestamptz := clock_timestamp() + seconds * interval '1 second'; BEGIN
+                           WHILE clock_timestamp() < ends LOOP
+                               UPDATE busy SET n = n + 1 WHERE id = ANY (ARRAY(SELECT DISTINCT 1 + (random() * 299999)::int FROM generate_series(1, 300)));
+                               COMMIT;
+                           END LOOP; END $$""")
+    base = FILES / "busy.base"
+
+    def change():
+        with connect() as session:
+            session.execute("SET synchronous_commit = off; SET deadlock_timeout = '20ms'")
+            while len(files) < 4 and time.time() < ends:
+                try:
+                    session.execute("CALL change(1)")
+                except psycopg.errors.DeadlockDetected:
+                    pass
+
+    files, ends = set(), time.time() + 120
+    threads = [threading.Thread(target=change) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        files.add(base.stat().st_mtime_ns)
+        time.sleep(0.05)
+    ok(len(files) > 3, "there were checkpoints meanwhile", len(files))
+    before = query("SELECT count(*), count(DISTINCT id), sum(n) FROM busy")
+    equal(before[0][:2], (300000, 300000), "all rows are there")
+    cluster.stop("fast")
+    cluster.start({})
+    equal(query("SELECT count(*), count(DISTINCT id), sum(n) FROM busy"), before, "the rows after checkpoints beside writers")
+    equal(query("SELECT pgstrom.store_check('busy')"), [(300000,)], "the table is whole")
+    query_all("DROP PROCEDURE change; DROP FOREIGN TABLE busy")
+
+
 def damage():
     """Flipped bytes and files that are cut: an error that names the file, or the rows; never a crash or other rows."""
     make_table("d", "id int, n int, note text")
@@ -337,6 +382,7 @@ try:
     ids_without_log()
     rounds()
     large_transactions()
+    worker_checkpoints()
     damage()
     foreign_files()
     preloaded()

@@ -13,6 +13,8 @@ extern "C" {
 #include "commands/trigger.h"
 #include "executor/nodeModifyTable.h"
 #include "optimizer/appendinfo.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
 #include "storage/procarray.h"
 #include "storage/shmem.h"
 #include "storage/spin.h"

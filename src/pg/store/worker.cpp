@@ -135,6 +135,15 @@ void remove_memory_at_stop() {
   }
 }
 
+/// Sessions take no account of the snapshots of a process that is connected to no database, unless it says so. Without
+/// it they would free, and use again, rows that a checkpoint is about to write.
+void keep_what_snapshots_see() {
+  LWLockAcquire(ProcArrayLock, LW_EXCLUSIVE);
+  MyProc->statusFlags |= PROC_AFFECTS_ALL_HORIZONS;
+  ProcGlobal->statusFlags[MyProc->pgxactoff] = MyProc->statusFlags;
+  LWLockRelease(ProcArrayLock);
+}
+
 void leave(int, Datum) {
   control()->socket[0] = '\0';
   close_attach_socket();
@@ -241,6 +250,7 @@ void strom_store_worker_main(Datum stays) {
   BackgroundWorkerUnblockSignals();
   BackgroundWorkerInitializeConnection(nullptr, nullptr, 0);
   if (!strom::pg::store::take_place()) proc_exit(0);
+  strom::pg::store::keep_what_snapshots_see();
   strom::pg::store::run_through_errors(DatumGetBool(stays));
   strom::pg::boundary::entry([] { strom::pg::store::remove_memory_at_stop(); });
   // The server starts it again unless it says 0.
