@@ -92,6 +92,17 @@ TEST(PairPredicate, OfBoxes) {
   EXPECT_EQ(ask(PairPredicate::kIntersects, a, serialized({{}})), Verdict::kUncertain);
 }
 
+/// GEOS has an error for a ring that is not closed, and PostGIS asks it where the upper corners of boxes are the same.
+TEST(PairPredicate, EqualUpperCorners) {
+  const std::string open = serialized({{{{0, 0}, {4, 0}, {4, 4}, {0, 4}}}}),
+                    smaller = serialized({{rectangle(1, 1, 4, 4)}});
+  EXPECT_EQ(ask(PairPredicate::kEquals, open, smaller), Verdict::kUncertain);
+  EXPECT_EQ(ask(PairPredicate::kEquals, smaller, open), Verdict::kUncertain);
+  EXPECT_EQ(ask(PairPredicate::kEquals, open, serialized_point({4, 4})), Verdict::kUncertain);
+  EXPECT_EQ(ask(PairPredicate::kEquals, open, serialized({{rectangle(0, 0, 4, 5)}})), Verdict::kNo);
+  EXPECT_EQ(ask(PairPredicate::kEquals, serialized({{rectangle(0, 0, 4, 4)}}), smaller), Verdict::kNo);
+}
+
 TEST(Box, HasAllRelations) {
   const Box a{0, 0, 2, 2}, b{1, 3, 2, 4};
   EXPECT_FALSE(is_so(BoxRelation::kOverlaps, a, b));
