@@ -1,7 +1,6 @@
 #include "kv/channel.hpp"
 
 #include <poll.h>
-#include <sched.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -12,6 +11,7 @@
 
 #include "kv/attach.hpp"
 #include "kv/tcp.hpp"
+#include "store/message/giving_way.hpp"
 
 namespace strom::kv {
 
@@ -148,8 +148,8 @@ stromkv_status Channel::send_by_rings(std::string_view bytes, std::string* what)
     if (*written != 0) pauses = 0;
     // The server is at work on what has been sent.
     constexpr int kYields = 100, kPauseMs = 1;
-    if (pauses < kYields) {
-      sched_yield();
+    if (pauses < kYields && message::may_give_way()) {
+      message::give_way();
       continue;
     }
     if (has_server_gone()) return end(STROMKV_IO, kEnded, what);
@@ -165,13 +165,13 @@ stromkv_status Channel::receive_by_rings(std::string* input, std::string* what) 
     return got.has_value();
   };
   bool is_there = false;
-  for (uint32_t i = 0; i < yields_; ++i) {
+  for (uint32_t i = 0; i < yields_ && message::may_give_way(); ++i) {
     if (!take(&is_there)) return end(STROMKV_IO, kNotUnderstood, what);
     if (is_there) {
       yields_ = std::min(yields_ * 2, kMostYields);
       return STROMKV_OK;
     }
-    sched_yield();
+    message::give_way();
   }
   const auto start = Clock::now();
   for (bool has_gone = false;;) {

@@ -1,6 +1,5 @@
 #include "pg/kv_server/clients.hpp"
 
-#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -14,6 +13,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/kv_server/tcp.hpp"
 #include "pg/store/server_headers.hpp"
+#include "store/message/giving_way.hpp"
 #include "store/message/message.hpp"
 
 namespace strom::pg::kv_server {
@@ -154,8 +154,8 @@ bool Clients::receive_by_rings() {
 /// it later would cost more.
 bool Clients::spin() {
   constexpr int kYields = 100, kOften = 8;
-  for (int i = 1; i <= kYields && !ring_clients_.empty(); ++i) {
-    sched_yield();
+  for (int i = 1; i <= kYields && !ring_clients_.empty() && message::may_give_way(); ++i) {
+    message::give_way();
     if (receive_by_rings() || (i % kOften == 0 && receive_events(0))) return true;
   }
   return false;

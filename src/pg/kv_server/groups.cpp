@@ -6,6 +6,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/kv_server/region_bytes.hpp"
+#include "pg/store/change.hpp"
 #include "pg/store/published.hpp"
 #include "pg/store/readers.hpp"
 #include "pg/store/server_headers.hpp"
@@ -253,6 +254,24 @@ Verdict Groups::find_right(const store::Grant& grant, Kind kind) {
   return verdict;
 }
 
+/// Asks for the memory of the rows that messages from `first` on change, so that these do not wait for it one after the
+/// other.
+void Groups::fetch_rows(const OpenTable& open, const Operation* first) const {
+  store::rows::Cell keys[store::kFetchedTogether];
+  int count = 0;
+  const auto column = static_cast<size_t>(open.table->key());
+  for (const Operation* at = first; at != operations_.data() + operations_.size(); ++at) {
+    const message::Request& request = at->request;
+    if (at->is_read || at->is_answered || at->client->grant.relation != open.table->relid) continue;
+    if (request.kind == Kind::kDelete)
+      keys[count++] = store::rows::cell_of(request.keys[0]);
+    else if (request.fields.size() > column && request.fields[column].form == message::Form::kStored)
+      keys[count++] = store::rows::cell_of(request.fields[column].bytes);
+    if (count == store::kFetchedTogether) break;
+  }
+  if (count > 1) store::fetch_rows(open.table, keys, count);
+}
+
 void Groups::execute(Operation* operation) {
   const store::Grant& grant = operation->client->grant;
   const auto failed = std::find_if(failed_tables_.begin(), failed_tables_.end(),
@@ -280,6 +299,7 @@ void Groups::execute(Operation* operation) {
   if (verdict.outcome != Outcome::kDone) return fail(operation, verdict);
   if (request.kind == Kind::kHello) return greet(open, operation);
   if (operation->is_read) return read(open, operation);
+  if (changes_++ % store::kFetchedTogether == 0) fetch_rows(open, operation);
   verdict = guard([&] { return change(open, grant, request); });
   fail(operation, verdict);
   // It counts when the transaction has been committed.
@@ -292,6 +312,7 @@ bool Groups::run_transaction(size_t begin, size_t end, bool is_alone) {
   size_t executed = begin;
   tables_.clear();
   rights_.clear();
+  changes_ = 0;
   current_ = nullptr;
   try {
     guard([] {

@@ -53,6 +53,7 @@ class Groups {
   void run();
   bool run_transaction(size_t begin, size_t end, bool is_alone);
   void execute(Operation* operation);
+  void fetch_rows(const OpenTable& open, const Operation* first) const;
   Verdict find_right(const store::Grant& grant, message::Kind kind);
   void greet(const OpenTable& open, Operation* operation);
   void read(const OpenTable& open, Operation* operation);
@@ -66,6 +67,7 @@ class Groups {
   Counts counts_;
   int last_client_ = -1;
   bool has_left_ = false;
+  size_t changes_ = 0;  // of the transaction
   std::vector<Operation> operations_;
   std::vector<OpenTable> tables_;                       // of the transaction
   std::vector<std::pair<Oid, Verdict>> failed_tables_;  // of the group

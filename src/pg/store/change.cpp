@@ -211,9 +211,8 @@ Slot find_by_key(const Table* table, const rows::Cell& key, Snapshot snapshot) {
 
 void fetch_index(const Table* table, const rows::Cell* keys, int count) {
   const rows::Rows& rows = *table->rows;
-  constexpr int kTogether = 64;
-  const Slot* heads[kTogether];
-  count = std::min(count, kTogether);
+  const Slot* heads[kFetchedTogether];
+  count = std::min(count, kFetchedTogether);
   for (int i = 0; i < count; ++i) {
     heads[i] = &rows.head(rows.bucket_of(keys[i]));
     __builtin_prefetch(heads[i], 1);
@@ -224,6 +223,22 @@ void fetch_index(const Table* table, const rows::Cell* keys, int count) {
     if (first == rows::kNoSlot) continue;
     __builtin_prefetch(&rows.version(first));
     rows.fetch_key(first);
+  }
+}
+
+void fetch_rows(const Table* table, const rows::Cell* keys, int count) {
+  fetch_index(table, keys, count);
+  const rows::Rows& rows = *table->rows;
+  for (int i = 0; i < std::min(count, kFetchedTogether); ++i) {
+    const Slot newest = __atomic_load_n(&rows.head(rows.bucket_of(keys[i])), __ATOMIC_RELAXED);
+    if (newest == rows::kNoSlot) continue;
+    __builtin_prefetch(&rows.block_of(newest), 1);
+    // The version before it, which nobody sees any more, gives its memory back.
+    const Slot before = rows.version(newest).next;
+    if (before == rows::kNoSlot) continue;
+    __builtin_prefetch(&rows.version(before), 1);
+    __builtin_prefetch(&rows.block_of(before), 1);
+    rows.fetch_values(before);
   }
 }
 

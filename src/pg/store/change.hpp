@@ -29,6 +29,9 @@ Slot find_live_key(const Table* table, Relation relation, const rows::Cell& key)
 /// Asks for the memory of the index that a row with each of these keys needs, so that insert_row() does not wait for
 /// it.
 void fetch_index(const Table* table, const rows::Cell* keys, int count);
+/// The same, and for that of the rows themselves, which are going to be changed. At most kFetchedTogether keys.
+inline constexpr int kFetchedTogether = 64;
+void fetch_rows(const Table* table, const rows::Cell* keys, int count);
 
 /// Makes a row. Errors: 23505, unless `skips_duplicates`, when the result is kNoSlot; 53400 (the table is full), 53200.
 Slot insert_row(Table* table, Relation relation, const rows::Cell* cells, CommandId command, bool skips_duplicates);

@@ -107,6 +107,21 @@ bool is_ended_by_us(const rows::Version& version) {
   return xmax != rows::kNobody && TransactionIdIsCurrentTransactionId(xmax);
 }
 
+/// The memory of the region that changes from `begin` on need, so that they need not wait for it one after the other.
+void fetch_in_region(const Changes* changes, uint64_t begin, uint64_t end) {
+  const rows::Rows& rows = *changes->table->rows;
+  const auto key = static_cast<uint32_t>(changes->table->key());
+  const auto for_each_key = [&](auto call) {
+    for (uint64_t i = begin; i < end; ++i) {
+      const Slot slot = changes->list[i].made;
+      if (slot != rows::kNoSlot) call(rows.read(slot, key).view());
+    }
+  };
+  const region::Writer& writer = changes->region->writer;
+  for_each_key([&](std::string_view bytes) { writer.fetch_buckets(bytes); });
+  for_each_key([&](std::string_view bytes) { writer.fetch_record(bytes); });
+}
+
 /// What clients read, after the bits of what this transaction has made, and before those of what it has ended: these
 /// slots may be another's then. Versions that this transaction has made and ended, or that another one has ended and
 /// published, were never the last ones.
@@ -116,6 +131,8 @@ void publish_to_region(Changes* changes) {
   const rows::Rows& rows = *table->rows;
   region->writer.begin_publish();
   for (uint64_t i = 0; i < changes->count; ++i) {
+    constexpr uint64_t kTogether = 64;
+    if (i % kTogether == 0 && changes->count > 1) fetch_in_region(changes, i, std::min(changes->count, i + kTogether));
     const Change& change = changes->list[i];
     bool is_last = false;
     if (change.made != rows::kNoSlot) {

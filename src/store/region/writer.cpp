@@ -200,6 +200,23 @@ bool Writer::find_key(const KeyHash& hash, std::string_view key, Spot* spot) con
   return false;
 }
 
+void Writer::fetch_buckets(std::string_view key) const {
+  for (const uint64_t bucket : locate(*header_, key.data(), key.size()).buckets)
+    __builtin_prefetch(entry_at({bucket, 0}), 1);
+}
+
+void Writer::fetch_record(std::string_view key) const {
+  const KeyHash hash = locate(*header_, key.data(), key.size());
+  for (const uint64_t bucket : hash.buckets)
+    for (uint32_t slot = 0; slot < header_->bucket_slots; ++slot) {
+      const Entry& entry = *entry_at({bucket, slot});
+      const Place place = unpack_place(entry.place);
+      if (entry.place == 0 || place.fingerprint != hash.fingerprint) continue;
+      __builtin_prefetch(record_at(place.offset));
+      return;
+    }
+}
+
 bool Writer::empty_in_bucket(uint64_t bucket, Spot* spot) const {
   for (uint32_t slot = 0; slot < header_->bucket_slots; ++slot)
     if (entry_at({bucket, slot})->place == 0) {

@@ -91,6 +91,10 @@ class Writer {
   /// The record of a key, or nullptr. Not for other threads than the writer's.
   const RecordHeader* find(std::string_view key) const;
 
+  /// Ask for the memory that publish() needs for a key: fetch_record() when fetch_buckets() was some time ago.
+  void fetch_buckets(std::string_view key) const;
+  void fetch_record(std::string_view key) const;
+
   const Header& header() const { return *header_; }
   /// The server is there, microseconds since 1970.
   void beat(uint64_t time) { store_word(&header_->heartbeat_us, time, __ATOMIC_RELEASE); }

@@ -163,6 +163,13 @@ class Rows {
     const uint64_t row = slot % layout_->chunk_rows;
     __builtin_prefetch(values(slot / layout_->chunk_rows, key) + row * shape_->columns[key].value_bytes());
   }
+  /// Asks for the memory that free_values() needs.
+  void fetch_values(Slot slot) const {
+    const uint64_t chunk = slot / layout_->chunk_rows, row = slot % layout_->chunk_rows;
+    for (uint32_t i = 0; i < shape_->columns.size(); ++i)
+      if (shape_->columns[i].form == Form::kView)
+        __builtin_prefetch(chunk_at(chunk) + layout_->values[i] + row * shape_->columns[i].value_bytes(), 1);
+  }
   void link(uint64_t bucket, Slot slot) const;
   /// False when it is not in the chain.
   bool unlink(uint64_t bucket, Slot slot) const;

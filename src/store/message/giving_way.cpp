@@ -1,0 +1,41 @@
+#include "store/message/giving_way.hpp"
+
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+
+namespace strom::store::message {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// More than all clients and the server take together for one turn each.
+constexpr auto kLong = std::chrono::milliseconds(1);
+// A thread that loses the processor for long this often has somebody beside it who does not give way.
+constexpr int kOften = 8;
+constexpr int kTimes = 32;  // so the looks that are taken all the same cost some percent
+
+std::atomic<Clock::rep> busy_until = 0;  // of all threads: they have the same processors
+
+}  // namespace
+
+bool may_give_way() {
+  const Clock::rep until = busy_until.load(std::memory_order_relaxed);
+  return until == 0 || Clock::now().time_since_epoch().count() >= until;
+}
+
+void give_way() {
+  const auto before = Clock::now();
+  sched_yield();
+  const auto after = Clock::now();
+  if (after - before <= kLong) return;
+  thread_local Clock::time_point last_long;
+  const bool is_often = before - last_long < kOften * (after - before);
+  last_long = after;
+  if (is_often)
+    busy_until.store((after + kTimes * (after - before)).time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+}  // namespace strom::store::message
