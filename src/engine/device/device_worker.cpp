@@ -396,8 +396,12 @@ Result<ColumnSlice> DeviceWorker::fit_slice(const op::Morsel& morsel, const Keep
 }
 
 /// Gives each state a part of a slice, in whole tiles: rows of the columns behind `lead`, and of the chunk from
-/// `first_row` on.
+/// `first_row` on. Build rows have no columns, and are their numbers.
 void DeviceWorker::divide(const SlotContent& content, int64_t lead, int64_t first_row, int32_t rows) {
+  const bool is_over_build_rows = std::any_of(assembly_.instrs.begin(), assembly_.instrs.end(), [](const auto& instr) {
+    return instr.op == static_cast<decltype(instr.op)>(block::TileOp::kBuildRow);
+  });
+  if (is_over_build_rows) lead = first_row;
   const auto all = static_cast<int64_t>(states_);
   const int64_t tiles = (rows + kTileRows - 1) / kTileRows;
   const int64_t part = (tiles + all - 1) / all * kTileRows;
