@@ -26,6 +26,8 @@ struct HashTable {
   const uint32_t* slots;  // build row or kNoRow
   const uint32_t* tags;   // upper hash bits of the slot's row
   uint64_t slot_mask;
+  const uint64_t* filter;  // a bit is set for each hash that there is, by its lowest bits; null: the table is small
+  uint64_t filter_mask;    // of bits
 };
 
 struct SpatialTable {

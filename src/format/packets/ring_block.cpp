@@ -5,6 +5,7 @@
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "format/packets/byte_order.hpp"
@@ -16,6 +17,8 @@ namespace {
 constexpr int64_t kNano = 1000000000;
 constexpr int64_t kDescription = sizeof(tpacket_block_desc), kHeader = sizeof(tpacket3_hdr);
 constexpr int64_t kAddress = TPACKET_ALIGN(kHeader);
+/// Each packet says where the next one is, which would wait for memory each time: all of it is fetched before.
+constexpr int64_t kAhead = 4096, kLine = 64;
 constexpr int64_t kLeast = kAddress + static_cast<int64_t>(sizeof(sockaddr_ll));
 
 __u32* status_of(uint8_t* block) { return &reinterpret_cast<tpacket_block_desc*>(block)->hdr.bh1.block_status; }
@@ -41,13 +44,14 @@ BlockResult read_block(const uint8_t* block, int64_t size, const BlockSource& so
   const auto description = load<tpacket_block_desc>(block);
   const __u32 count = description.hdr.bh1.num_pkts;
   int64_t at = description.hdr.bh1.offset_to_first_pkt;
-  for (__u32 i = 0; i < count; ++i) {
+  for (int64_t i = 0, fetched = at; i < count; ++i) {
+    for (const int64_t end = std::min(at + kAhead, size); fetched < end; fetched += kLine)
+      __builtin_prefetch(block + fetched);
     if (at < kDescription || at > size - kLeast) return result;
     const auto header = load<tpacket3_hdr>(block + at);
     const auto address = load<sockaddr_ll>(block + at + kAddress);
     const int64_t data = at + header.tp_mac;
     if (data + int64_t{header.tp_snaplen} > size) return result;
-    __builtin_prefetch(block + at + header.tp_next_offset);
     ++result.packets;
     result.has_losses = result.has_losses || (header.tp_status & TP_STATUS_LOSING) != 0;
     const bool is_outgoing = address.sll_pkttype == PACKET_OUTGOING;

@@ -20,7 +20,10 @@ class HashIndex final : public EqualKeysIndex {
   int write_candidates(JoinWriter* writer, size_t position, int rows) const override;
 
  private:
+  void put(int64_t row, uint64_t hash, uint64_t slot_mask);
+
   std::vector<uint32_t> slots_, tags_;
+  std::vector<uint64_t> filter_;
 };
 
 }  // namespace strom::engine::op

@@ -50,7 +50,30 @@ STROM_KERNEL void lookup_direct(const P& p, TileState& s, const TileInstr& instr
   p.sync();
 }
 
-/// kProbeHash. Keys with errors keep them, so that it becomes a fallback row.
+/// Flags of a row's keys.
+STROM_INLINE uint8_t key_flags(const TileState& s, const uint16_t* keys, int i) {
+  uint8_t flag = 0;
+  for (int k = 1; k <= keys[0]; ++k)
+    if (const uint8_t* flags = s.regs[keys[k]].flags; flags != nullptr) flag |= flags[i];
+  return flag;
+}
+
+/// The build row of the table with a tile row's keys, none of which is null.
+STROM_INLINE uint32_t find_in_hash(const TileState& s, const HashTable& table, const TableColumn* columns,
+                                   const uint16_t* keys, uint64_t hash, int i) {
+  const uint32_t tag = static_cast<uint32_t>(hash >> 32);
+  for (uint64_t slot = hash & table.slot_mask;; slot = (slot + 1) & table.slot_mask) {
+    const uint32_t row = table.slots[slot];
+    if (row == kNoRow) return kNoRow;
+    if (table.tags[slot] != tag) continue;
+    bool equal = true;
+    for (int k = 1; k <= keys[0]; ++k) equal = equal && key_matches(s, keys[k], i, columns[k - 1], row);
+    if (equal) return row;
+  }
+}
+
+/// kProbeHash. Keys with errors keep them, so that it becomes a fallback row. A large table has a bitmap: where most
+/// rows have no match, it saves looks at memory that is far away, and their branches.
 template <class P>
 STROM_KERNEL void probe_hash(const P& p, TileState& s, const TileInstr& instr) {
   const HashTable& table = s.joins[instr.imm].hash;
@@ -59,31 +82,34 @@ STROM_KERNEL void probe_hash(const P& p, TileState& s, const TileInstr& instr) {
   const uint64_t* hashes = values<uint64_t>(s, instr.a);
   uint32_t* out = static_cast<uint32_t*>(s.storage[instr.dst].data);
   uint8_t* out_flags = s.storage[instr.dst].flags;
-  for (int i = 0; !P::kDevice && i < s.count; ++i) p.prefetch(table.slots + (hashes[i] & table.slot_mask));
+  const auto fetch = [&](uint64_t hash) {
+    p.prefetch(table.slots + (hash & table.slot_mask));
+    p.prefetch(table.tags + (hash & table.slot_mask));
+  };
   unsigned errors = 0;
-  p.for_each(s.count, [&](int i) {
-    uint8_t flag = 0;
-    for (int k = 1; k <= keys[0]; ++k)
-      if (const uint8_t* flags = s.regs[keys[k]].flags; flags != nullptr) flag |= flags[i];
-    uint32_t found = kNoRow;
-    if (flag == 0) {
-      const uint32_t tag = static_cast<uint32_t>(hashes[i] >> 32);
-      for (uint64_t slot = hashes[i] & table.slot_mask;; slot = (slot + 1) & table.slot_mask) {
-        const uint32_t row = table.slots[slot];
-        if (row == kNoRow) break;
-        if (table.tags[slot] != tag) continue;
-        bool equal = true;
-        for (int k = 1; k <= keys[0]; ++k) equal = equal && key_matches(s, keys[k], i, columns[k - 1], row);
-        if (equal) {
-          found = row;
-          break;
-        }
-      }
+  if (!P::kDevice && table.filter != nullptr) {
+    int32_t* kept = s.scratch_positions;
+    int count = 0;
+    for (int i = 0; i < s.count; ++i) {
+      const uint8_t flag = key_flags(s, keys, i);
+      const uint64_t bit = hashes[i] & table.filter_mask;
+      kept[count] = i;
+      count += (table.filter[bit >> 6] >> (bit & 63) & 1) != 0 && flag == 0 ? 1 : 0;
+      out[i] = kNoRow;
+      out_flags[i] = flag & kErrorFlag;
+      errors |= flag & kErrorFlag;
     }
-    out[i] = found;
-    out_flags[i] = flag & kErrorFlag;
-    errors |= flag & kErrorFlag;
-  });
+    for (int k = 0; k < count; ++k) fetch(hashes[kept[k]]);
+    for (int k = 0; k < count; ++k) out[kept[k]] = find_in_hash(s, table, columns, keys, hashes[kept[k]], kept[k]);
+  } else {
+    for (int i = 0; !P::kDevice && i < s.count; ++i) fetch(hashes[i]);
+    p.for_each(s.count, [&](int i) {
+      const uint8_t flag = key_flags(s, keys, i);
+      out[i] = flag == 0 ? find_in_hash(s, table, columns, keys, hashes[i], i) : kNoRow;
+      out_flags[i] = flag & kErrorFlag;
+      errors |= flag & kErrorFlag;
+    });
+  }
   const bool flagged = p.any(errors != 0);
   p.leader([&] { own(s, instr.dst, flagged); });
   p.sync();
