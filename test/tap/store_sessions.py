@@ -401,6 +401,17 @@ def old_versions():
     for _ in range(100):
         one.execute("UPDATE small SET n = n + 1")
     ok(True, "updates go on when it has gone")
+    old.close()
+    # A table does not grow by updates of rows one by one: each session frees what it has ended.
+    make_table("steady", "id int, n int", max_num_rows=5000)
+    query("INSERT INTO steady SELECT i, 0 FROM generate_series(1, 5000) i", DB)
+    one.execute("""CREATE PROCEDURE change_one_by_one() LANGUAGE plpgsql AS $$ BEGIN
+                   FOR i IN 1..5000 LOOP UPDATE steady SET n = n + 1 WHERE id = i; COMMIT; END LOOP; END $$""")
+    for _ in range(3):
+        one.execute("CALL change_one_by_one()")
+    slots = int(query("SELECT slots FROM pgstrom.store_info() WHERE relation = 'steady'::regclass", DB))
+    ok(slots < 6000, "slots after 15000 updates of 5000 rows", slots)
+    equal(query("SELECT count(*), sum(n) FROM steady", DB), "5000|15000", "and its rows")
 
 
 def crashed_backend():

@@ -93,6 +93,48 @@ void raise_duplicate(const Table* table, Relation relation, const rows::Cell& ke
        errdetail("Key (%s)=(%s) already exists.", name, OidOutputFunctionCall(output, value)), errtable(relation)));
 }
 
+/// Frees a version if nobody sees it any more.
+void free_if_removable(Table* table, Slot slot, GlobalVisState* horizon, FreedSlots* freed) {
+  rows::Rows& rows = *table->rows;
+  rows::Version& version = rows.version(slot);
+  if (!is_removable(version, horizon)) return;
+  LWLock* lock = table->lock_of_version(slot);
+  LWLockAcquire(lock, LW_EXCLUSIVE);
+  // Whoever came first may have freed it, and somebody else may use it.
+  if (is_removable(version, horizon) && (table->key() < 0 || rows.unlink(rows.bucket_of(slot), slot))) {
+    rows.compare_and_set(slot, rows::Rows::xids(version), {rows::kNobody, rows::kNobody});
+    freed->slots[freed->count++] = slot;
+  }
+  LWLockRelease(lock);
+  if (freed->count < kMostFreed) return;
+  give_back(table, *freed);
+  freed->count = 0;
+}
+
+/// Frees what this session has ended, some versions at a time: each time the horizon may have to be computed. The
+/// others' chains are theirs, or the sweep's. So tables do not grow by updates, and the slots that are used again are
+/// in the processor's caches.
+void free_ended(Table* table, Relation relation) {
+  EndedVersions* ended = &table->ended;
+  if (ended->count < ended->next_look) return;
+  GlobalVisState* horizon = GlobalVisTestFor(relation);
+  const uint32_t used = table->rows->used_slots();
+  FreedSlots freed;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < ended->count; ++i) {
+    const Slot slot = ended->slots[i];
+    if (slot >= used) continue;
+    free_if_removable(table, slot, horizon, &freed);
+    const rows::Xids xids = rows::Rows::xids(table->rows->version(slot));
+    // Somebody still sees it; or it is another version by now, which does no harm.
+    if (xids.xmax != rows::kNobody) ended->slots[kept++] = slot;
+  }
+  // Where some transaction is long, they are left to the sweep.
+  ended->count = kept < EndedVersions::kMost / 2 ? kept : 0;
+  ended->next_look = ended->count + EndedVersions::kEnough;
+  give_back(table, freed);
+}
+
 /// A slot for a new version, with memory.
 Slot take_slot(Table* table, Relation relation) {
   for (bool is_swept = false;; is_swept = true) {
@@ -165,6 +207,7 @@ void check_command(CommandId command) {
 Slot make_version(Table* table, Relation relation, const rows::Cell* cells, CommandId command, Change change) {
   prepare_change(table, redo_bytes_of(table, cells), table->shared->region != 0 ? record_bytes_of(table, cells) : 0);
   const TransactionId xid = GetCurrentTransactionId();
+  free_ended(table, relation);
   const Slot slot = take_slot(table, relation);
   change.made = slot;
   table->rows->version(slot).aux = command;
@@ -321,6 +364,11 @@ Slot replace_row(Table* table, Relation relation, Slot ended, const rows::Cell* 
   return slot;
 }
 
+void note_ended(Table* table, Slot slot) noexcept {
+  EndedVersions* ended = &table->ended;
+  if (ended->count < EndedVersions::kMost) ended->slots[ended->count++] = slot;
+}
+
 uint64_t sweep(Table* table, Relation relation) {
   rows::Rows& rows = *table->rows;
   GlobalVisState* horizon = GlobalVisTestFor(relation);
@@ -335,24 +383,14 @@ uint64_t sweep(Table* table, Relation relation) {
     for (Slot slot = first; slot < first + count; ++slot) {
       rows::Version& version = rows.version(slot);
       if (is_removable(version, horizon)) {
-        LWLock* lock = table->lock_of_version(slot);
-        LWLockAcquire(lock, LW_EXCLUSIVE);
-        // Whoever came first may have freed it, and somebody else may use it.
-        if (is_removable(version, horizon) && (table->key() < 0 || rows.unlink(rows.bucket_of(slot), slot))) {
-          rows.compare_and_set(slot, rows::Rows::xids(version), {rows::kNobody, rows::kNobody});
-          freed.slots[freed.count++] = slot;
-        }
-        LWLockRelease(lock);
+        const int before = freed.count;
+        free_if_removable(table, slot, horizon, &freed);
+        freed_slots += freed.count == before ? 0 : 1;
       } else if (is_freezable(version, horizon)) {
         const rows::Xids xids = rows::Rows::xids(version);
         rows.compare_and_set(slot, xids, {rows::kFrozen, xids.xmax});
       }
-      if (freed.count < kMostFreed) continue;
-      freed_slots += static_cast<uint64_t>(freed.count);
-      give_back(table, freed);
-      freed.count = 0;
     }
-    freed_slots += static_cast<uint64_t>(freed.count);
     give_back(table, freed);
   }
   return freed_slots;

@@ -43,6 +43,9 @@ EndOutcome end_row(Table* table, Relation relation, Slot slot, CommandId command
 /// The new version of a row, after end_row() of `ended`. Errors as of insert_row().
 Slot replace_row(Table* table, Relation relation, Slot ended, const rows::Cell* cells, CommandId command);
 
+/// After a transaction that has ended the version. Does not raise.
+void note_ended(Table* table, Slot slot) noexcept;
+
 /// Frees what nobody can see any more in the whole table, and marks what everybody sees. Returns how many slots were
 /// freed.
 uint64_t sweep(Table* table, Relation relation);

@@ -67,6 +67,13 @@ struct Shared {
 
 struct Region;
 
+/// Versions that this session's last transactions have ended. It frees them when nobody sees them any more.
+struct EndedVersions {
+  static constexpr uint32_t kMost = 512, kEnough = 16;
+  Slot slots[kMost];
+  uint32_t count = 0, next_look = kEnough;
+};
+
 /// A table as this session has it mapped. Lives as long as the session, or until the table's memory is another one.
 struct Table {
   Oid relid;
@@ -82,6 +89,7 @@ struct Table {
   rows::Rows* rows = nullptr;
   Region* region = nullptr;  // see published.hpp
   bool is_stale = false;     // the catalogs may say something else
+  EndedVersions ended;
 
   int key() const { return shape.key; }
   LWLock* lock(int which) const { return &shared->locks[which].lock; }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "pg/boundary/boundary.hpp"
+#include "pg/store/change.hpp"
 #include "pg/store/checkpoint.hpp"
 #include "pg/store/published.hpp"
 #include "pg/store/redo.hpp"
@@ -152,7 +153,7 @@ void publish_to_region(Changes* changes) {
 
 /// What others may find without asking: what is committed, and what followed.
 void publish(Changes* changes) {
-  const Table* table = changes->table;
+  Table* table = changes->table;
   // Whoever publishes a row after this transaction finds its bits.
   if (changes->region != nullptr) LWLockAcquire(table->lock(kRegionLock), LW_EXCLUSIVE);
   for (uint64_t i = 0; i < changes->count; ++i) {
@@ -169,6 +170,7 @@ void publish(Changes* changes) {
     const uint32_t kept = __atomic_load_n(&version.aux, __ATOMIC_ACQUIRE) & (kXminCommitted | kRowLocked);
     __atomic_store_n(&version.aux, kept | kXmaxCommitted | change.made, __ATOMIC_RELEASE);
     table->rows->finish_change(change.ended);
+    note_ended(table, change.ended);
   }
   if (changes->region != nullptr) LWLockRelease(table->lock(kRegionLock));
   __atomic_fetch_sub(&table->shared->row_count, changes->ended_rows, __ATOMIC_ACQ_REL);
