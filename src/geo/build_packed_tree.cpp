@@ -175,7 +175,7 @@ void put_nothing(BoxGroup* groups, size_t at) {
   group.reach[i] = 0;
 }
 
-void write_tree(const TreeItems& items, const TreeHeader& h, char* image, uint32_t* item_of_row) {
+void write_tree(const TreeItems& items, const TreeHeader& h, char* image) {
   const CurveOrder order(items.boxes);
   auto* rows = reinterpret_cast<uint32_t*>(image + h.rows_at);
   auto* reaches = reinterpret_cast<double*>(image + h.reach_at);
@@ -199,7 +199,6 @@ void write_tree(const TreeItems& items, const TreeHeader& h, char* image, uint32
     const Box& box = items.boxes[order[i]];
     const double own = h.has_reach ? items.reach[order[i]] : 0;
     rows[i] = items.rows[order[i]];
-    item_of_row[rows[i]] = static_cast<uint32_t>(i);
     if (h.has_reach) reaches[i] = own;
     if (h.has_points) {
       points[i / kTreeWidth].x[i % kTreeWidth] = box.min_x;
@@ -240,15 +239,11 @@ base::LargeVector<uint64_t> build_tree_index(const TreeInput& input) {
   h.size = sizeof h;
   h.points = lay_out(input.points, true, input.has_reach, &h.size);
   h.boxes = lay_out(input.boxes, false, input.has_reach, &h.size);
-  h.items_at = h.size;
-  h.size += static_cast<int64_t>((input.rows * sizeof(uint32_t) + 7) / 8 * 8);
   base::LargeVector<uint64_t> image(static_cast<size_t>(h.size) / sizeof(uint64_t));
   char* bytes = reinterpret_cast<char*>(image.data());
   std::memcpy(bytes, &h, sizeof h);
-  auto* item_of_row = reinterpret_cast<uint32_t*>(bytes + h.items_at);
-  std::fill(item_of_row, item_of_row + input.rows, PackedTree::kNone);
-  write_tree(input.points, h.points, bytes, item_of_row);
-  write_tree(input.boxes, h.boxes, bytes, item_of_row);
+  write_tree(input.points, h.points, bytes);
+  write_tree(input.boxes, h.boxes, bytes);
   return image;
 }
 

@@ -48,6 +48,15 @@ class PackedTree {
 
   /// Without reach: the first item of the group of points that find_near() looks at first; kNone when it finds none.
   STROM_BASE_INLINE uint32_t first_group_near(const NearQuery& query) const { return find(NearGroup{{query}}, 0); }
+  /// Without reach, of a tree of points: what find_near() finds in the group of `item`, and the first item of the next
+  /// group that it looks at. kNone: nothing.
+  STROM_BASE_INLINE uint32_t find_in_group(const NearQuery& query, uint32_t item) const {
+    const uint32_t member = first_near_point(*points_of(item), query, item % kTreeWidth);
+    return member == kTreeWidth ? kNone : item - item % kTreeWidth + member;
+  }
+  STROM_BASE_INLINE uint32_t next_group_near(const NearQuery& query, uint32_t item) const {
+    return find(NearGroup{{query}}, (item / kTreeWidth + 1) * kTreeWidth);
+  }
   /// Of a tree of points.
   STROM_BASE_INLINE const PointGroup* points_of(uint32_t item) const {
     return at<PointGroup>(header_.groups_at[0]) + item / kTreeWidth;
@@ -173,7 +182,6 @@ struct TreeIndexHeader {
   int32_t srid;        // of all rows, otherwise
   TreeHeader points;   // rows that are points
   TreeHeader boxes;    // for joins by distance: rows that PostGIS decides about
-  int64_t items_at;    // the item of each row in its tree, PackedTree::kNone for none
 };
 
 /// Of the rows of a join's inner side.
@@ -183,11 +191,6 @@ class TreeIndex {
   STROM_BASE_INLINE const TreeIndexHeader& header() const { return *reinterpret_cast<const TreeIndexHeader*>(image_); }
   STROM_BASE_INLINE PackedTree points() const { return PackedTree(image_, header().points); }
   STROM_BASE_INLINE PackedTree boxes() const { return PackedTree(image_, header().boxes); }
-  /// Of each row, in its tree.
-  STROM_BASE_INLINE const uint32_t* items() const {
-    return reinterpret_cast<const uint32_t*>(image_ + header().items_at);
-  }
-  STROM_BASE_INLINE uint32_t item(uint32_t row) const { return items()[row]; }
 
  private:
   const char* image_;

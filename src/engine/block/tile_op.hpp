@@ -17,7 +17,7 @@ enum class TileOp : uint16_t {
   kHash,         // dst (int64) <- hash of the registers of list imm
   kProbeHash,    // dst <- first build row of join imm equal to the key registers of list c, kNoRow when none; a = hash
   kFindCandidate,  // dst <- first build row of join imm that the row with the key registers of list c matches, kNoRow
-                   // when none; fixed register b (bool) <- there are more
+                   // when none; fixed register b <- there are more (bool), or of a join by a tree the item found
   kNextCandidate,  // dst <- the one behind that in register a, kNoRow when none; b and c as above
   kFirstRow,       // dst <- first build row of join imm, kNoRow when it has none: a join without keys
   kMarkMatched,    // the build rows in register a of join imm have a match where the boolean register b is true

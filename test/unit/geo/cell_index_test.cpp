@@ -219,7 +219,9 @@ TEST(CellIndex, IsTheSameForLargePolygons) {
     for (int i = 0; i < 300; ++i) polygons.push_back(random_star(&random, 20));
     const Index index(polygons, 1 + round % 3, 4);
     EXPECT_GT(index.index().header().rows, 50);
-    if (round % 2 == 0) EXPECT_GT(index.index().header().entries, uint32_t{3} * 16000);
+    if (round % 2 == 0) {
+      EXPECT_GT(index.index().header().entries, uint32_t{3} * 16000);
+    }
     for (int i = 0; i < 1000; ++i) {
       Point p{20 * unit(random), 20 * unit(random)};
       if (i % 4 == 0) p = wide[random() % wide.size()];

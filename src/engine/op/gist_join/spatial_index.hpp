@@ -25,7 +25,8 @@ class SpatialIndex final : public JoinIndex {
   void adopt(const char* cells) { cells_ = cells; }
 
   double probe_cost() const override { return 1; }
-  bool tells_more() const override { return true; }
+  /// Whether there are more.
+  std::optional<registry::Phys> more_phys() const override { return registry::Phys::kBool; }
   int write_candidates(JoinWriter* writer, size_t position, int rows) const override;
   int write_following(JoinWriter* writer, size_t position, int rows) const override;
 

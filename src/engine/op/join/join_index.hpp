@@ -3,6 +3,7 @@
 // host looks rows up. choose_join_index.cpp alone knows all kinds. Used by join_table.cpp and join_writer.cpp.
 #pragma once
 
+#include <optional>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -53,8 +54,9 @@ class JoinIndex {
   /// First candidate of each row to register `rows`, kNoRow for none. A mask that is true where there is one, with the
   /// errors of the keys.
   virtual int write_candidates(JoinWriter* writer, size_t position, int rows) const = 0;
-  /// Whether write_candidates() tells of further ones in JoinWriter::more_register(), which write_following() reads.
-  virtual bool tells_more() const { return false; }
+  /// The type of JoinWriter::more_register(), in which write_candidates() says what write_following() needs; none for
+  /// indexes that need nothing.
+  virtual std::optional<registry::Phys> more_phys() const { return std::nullopt; }
   /// The candidate behind that in register `rows`, of rows that have one there; -1: JoinTable::next says it.
   virtual int write_following(JoinWriter*, size_t, int) const { return -1; }
   /// Whether the table alone can say which rows have a match, before anything is looked up.

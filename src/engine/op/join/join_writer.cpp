@@ -89,7 +89,8 @@ JoinWriter::JoinWriter(PipelineWriter* tiles) : tiles_(*tiles) {
   for (size_t i = 0; i < tiles_.out().joins.size(); ++i) {
     const bool tries = !table(i).unique || !join_at(i).quals.empty();
     matched_register_.push_back(may_miss(i) && tries ? tiles_.new_fixed_register(Phys::kBool) : -1);
-    more_register_.push_back(index(i).tells_more() ? tiles_.new_fixed_register(Phys::kBool) : -1);
+    const std::optional<Phys> more = index(i).more_phys();
+    more_register_.push_back(more ? tiles_.new_fixed_register(*more) : -1);
   }
   tiles_.set_payloads(this);
 }

@@ -53,7 +53,7 @@ class JoinWriter final : public PayloadWriter {
   int join_key(plan::NodeId id);
   int outer_key(size_t position, size_t key);
   std::vector<int> outer_keys(size_t position);
-  /// Of an index with JoinIndex::tells_more(): fixed register, whether a row has further candidates.
+  /// Of an index with JoinIndex::more_phys(): fixed register, what it needs for a row's further candidates.
   int more_register(size_t position) const { return more_register_[position]; }
 
  private:

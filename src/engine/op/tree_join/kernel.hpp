@@ -55,13 +55,8 @@ class TreeQueries {
   STROM_INLINE uint32_t row_of(uint32_t item) const {
     return table_.by_distance ? index_.points().row(item) : index_.boxes().row(item);
   }
-  STROM_INLINE uint32_t item_of(uint32_t row) const { return index_.item(row); }
 
-  // For rows that are looked for some time later, so that memory is asked for in time; of joins by distance.
-  template <class P>
-  STROM_INLINE void fetch_item(const P& p, uint32_t row) const {
-    p.prefetch(index_.items() + row);
-  }
+  /// For what is looked at some time later, so that memory is asked for in time; of joins by distance.
   template <class P>
   STROM_INLINE void fetch_points(const P& p, uint32_t item) const {
     const geo::PackedTree tree = index_.points();
@@ -71,6 +66,7 @@ class TreeQueries {
   }
   /// Where find() may begin.
   STROM_INLINE uint32_t first_group(const Query& query) const { return index_.points().first_group_near(query.near); }
+  STROM_INLINE const geo::PackedTree points() const { return index_.points(); }
   STROM_INLINE bool may_fetch() const { return table_.by_distance && index_.header().points.has_reach == 0; }
 
  private:
@@ -119,8 +115,53 @@ class TreeQueries {
   const StrView* geometries_ = nullptr;
 };
 
-/// Rows whose groups are fetched ahead of use on the CPU. On a device other threads run meanwhile.
+/// Rows that are searched in turns on the CPU. On a device other threads run meanwhile.
 inline constexpr int kSearchedAhead = 64;
+
+/// The searches of a block of rows, each from an item on. All look at a group of points, which has been fetched; those
+/// that find nothing in it ask for the next one, and look again when the others have looked.
+class TreeSearches {
+ public:
+  STROM_INLINE explicit TreeSearches(const TreeQueries& queries) : queries_(queries), tree_(queries.points()) {}
+
+  STROM_INLINE TreeQueries::Query* query(int k) { return &query_[k]; }
+  template <class P>
+  STROM_INLINE void begin(const P& p, int k, uint32_t item) {
+    item_[k] = item;
+    if (item == geo::PackedTree::kNone) return;
+    queries_.fetch_points(p, item);
+    searching_[count_++] = static_cast<uint8_t>(k);
+  }
+  /// From an item on that may be in a group that is not near.
+  template <class P>
+  STROM_INLINE void begin_behind(const P& p, int k, uint32_t item) {
+    const bool in_group = (item + 1) % geo::kTreeWidth != 0;
+    begin(p, k, in_group ? item + 1 : tree_.next_group_near(query_[k].near, item));
+  }
+  template <class P>
+  STROM_INLINE void run(const P& p) {
+    while (count_ > 0) {
+      const int count = count_;
+      count_ = 0;
+      for (int s = 0; s < count; ++s) {
+        const int k = searching_[s];
+        const uint32_t from = item_[k];
+        item_[k] = tree_.find_in_group(query_[k].near, from);
+        if (item_[k] == geo::PackedTree::kNone) begin(p, k, tree_.next_group_near(query_[k].near, from));
+      }
+    }
+  }
+  /// What row k found.
+  STROM_INLINE uint32_t item(int k) const { return item_[k]; }
+
+ private:
+  const TreeQueries& queries_;
+  const geo::PackedTree tree_;
+  TreeQueries::Query query_[kSearchedAhead];
+  uint32_t item_[kSearchedAhead];
+  uint8_t searching_[kSearchedAhead];
+  int count_ = 0;
+};
 
 /// kFindCandidate of a join by a tree: registers as TileOp says.
 template <class P>
@@ -129,31 +170,33 @@ STROM_KERNEL void find_in_tree(const P& p, TileState& s, const TileInstr& instr)
   const TreeQueries queries(s, table, s.code->lists + instr.c);
   auto* out = static_cast<uint32_t*>(s.storage[instr.dst].data);
   uint8_t* out_flags = s.storage[instr.dst].flags;
-  auto* more = static_cast<uint8_t*>(s.storage[instr.b].data);
-  const bool ahead = !P::kDevice && queries.may_fetch();
-  const int block = ahead ? kSearchedAhead : s.count;
+  auto* items = static_cast<uint32_t*>(s.storage[instr.b].data);
   unsigned errors = 0;
-  for (int base = 0; base < s.count; base += block) {
-    const int count = s.count - base < block ? s.count - base : block;
-    if (ahead)
-      p.for_each(count, [&](int k) {
-        const int i = base + k;
-        TreeQueries::Query query{};
-        out[i] = queries.read(i, &query) == 0 ? queries.first_group(query) : 0;
-        if (out[i] != geo::PackedTree::kNone) queries.fetch_points(p, out[i]);
-      });
-    p.for_each(count, [&](int k) {
-      const int i = base + k;
+  const auto read = [&](int i, TreeQueries::Query* query) {
+    uint8_t flag = queries.read(i, query);
+    if (flag == 0 && queries.is_doubtful(*query)) flag = kErrorFlag;
+    out_flags[i] = flag & kErrorFlag;
+    errors |= flag & kErrorFlag;
+    return flag == 0;
+  };
+  const auto take = [&](int i, uint32_t item) {
+    out[i] = item != geo::PackedTree::kNone ? queries.row_of(item) : kNoRow;
+    items[i] = item;
+  };
+  if (!P::kDevice && queries.may_fetch()) {
+    for (int base = 0; base < s.count; base += kSearchedAhead) {
+      const int count = s.count - base < kSearchedAhead ? s.count - base : kSearchedAhead;
+      TreeSearches searches(queries);
+      for (int k = 0; k < count; ++k)
+        searches.begin(
+            p, k, read(base + k, searches.query(k)) ? queries.first_group(*searches.query(k)) : geo::PackedTree::kNone);
+      searches.run(p);
+      for (int k = 0; k < count; ++k) take(base + k, searches.item(k));
+    }
+  } else {
+    p.for_each(s.count, [&](int i) {
       TreeQueries::Query query{};
-      uint32_t item = geo::PackedTree::kNone;
-      uint8_t flag = queries.read(i, &query);
-      if (flag == 0 && queries.is_doubtful(query)) flag = kErrorFlag;
-      if (flag == 0) item = queries.find(query, ahead ? out[i] : 0);
-      const bool found = item != geo::PackedTree::kNone;
-      out[i] = found ? queries.row_of(item) : kNoRow;
-      more[i] = found;
-      out_flags[i] = flag & kErrorFlag;
-      errors |= flag & kErrorFlag;
+      take(i, read(i, &query) ? queries.find(query, 0) : geo::PackedTree::kNone);
     });
   }
   own_candidates(p, s, instr, errors);
@@ -165,28 +208,32 @@ STROM_KERNEL void next_in_tree(const P& p, TileState& s, const TileInstr& instr)
   const TreeTable& table = s.joins[instr.imm].tree;
   const TreeQueries queries(s, table, s.code->lists + instr.c);
   const uint32_t* rows = values<uint32_t>(s, instr.a);
-  const uint8_t* more = values<uint8_t>(s, instr.b);
+  // The register lies in the segment's own buffer, with the rows that stay there.
+  uint32_t* items = values<uint32_t>(s, instr.b);
   auto* out = static_cast<uint32_t*>(s.storage[instr.dst].data);
-  const bool ahead = !P::kDevice && queries.may_fetch();
-  const int block = ahead ? kSearchedAhead : s.count;
-  const auto goes_on = [&](int i) { return rows[i] != kNoRow && more[i] != 0; };
-  for (int base = 0; base < s.count; base += block) {
-    const int count = s.count - base < block ? s.count - base : block;
-    if (ahead) {
-      p.for_each(count, [&](int k) {
-        if (goes_on(base + k)) queries.fetch_item(p, rows[base + k]);
-      });
-      p.for_each(count, [&](int k) {
-        if (goes_on(base + k)) queries.fetch_points(p, queries.item_of(rows[base + k]));
-      });
+  const auto goes_on = [&](int i) { return rows[i] != kNoRow; };
+  const auto take = [&](int i, uint32_t item) {
+    out[i] = item != geo::PackedTree::kNone ? queries.row_of(item) : kNoRow;
+    items[i] = item;
+  };
+  if (!P::kDevice && queries.may_fetch()) {
+    for (int base = 0; base < s.count; base += kSearchedAhead) {
+      const int count = s.count - base < kSearchedAhead ? s.count - base : kSearchedAhead;
+      TreeSearches searches(queries);
+      for (int k = 0; k < count; ++k) {
+        if (goes_on(base + k) && queries.read(base + k, searches.query(k)) == 0)
+          searches.begin_behind(p, k, items[base + k]);
+        else
+          searches.begin(p, k, geo::PackedTree::kNone);
+      }
+      searches.run(p);
+      for (int k = 0; k < count; ++k) take(base + k, searches.item(k));
     }
-    p.for_each(count, [&](int k) {
-      const int i = base + k;
-      out[i] = kNoRow;
+  } else {
+    p.for_each(s.count, [&](int i) {
       TreeQueries::Query query{};
-      if (!goes_on(i) || queries.read(i, &query) != 0) return;
-      const uint32_t item = queries.find(query, queries.item_of(rows[i]) + 1);
-      if (item != geo::PackedTree::kNone) out[i] = queries.row_of(item);
+      const bool searched = goes_on(i) && queries.read(i, &query) == 0;
+      take(i, searched ? queries.find(query, items[i] + 1) : geo::PackedTree::kNone);
     });
   }
   p.leader([&] { own(s, instr.dst, false); });

@@ -25,7 +25,8 @@ class TreeIndex final : public JoinIndex {
   void adopt(const char* image) { bytes_ = image; }
 
   double probe_cost() const override { return 1.5; }
-  bool tells_more() const override { return true; }
+  /// The item that was found.
+  std::optional<registry::Phys> more_phys() const override { return registry::Phys::kI32; }
   int write_candidates(JoinWriter* writer, size_t position, int rows) const override;
   int write_following(JoinWriter* writer, size_t position, int rows) const override;
 
