@@ -102,8 +102,7 @@ STROM_BASE_INLINE Verdict of_boxes(PairPredicate predicate, const Box& a, const 
     case PairPredicate::kContains:
     case PairPredicate::kCovers: return a.contains(b) ? Verdict::kUncertain : Verdict::kNo;
     // PostGIS compares the upper corners alone before it asks GEOS, which raises errors for some invalid polygons.
-    case PairPredicate::kEquals:
-      return a.max_x == b.max_x && a.max_y == b.max_y ? Verdict::kUncertain : Verdict::kNo;
+    case PairPredicate::kEquals: return a.max_x == b.max_x && a.max_y == b.max_y ? Verdict::kUncertain : Verdict::kNo;
     default: return a.overlaps(b) ? Verdict::kUncertain : Verdict::kNo;
   }
 }
