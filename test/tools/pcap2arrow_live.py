@@ -2,6 +2,7 @@
 """pcap2arrow -i: captures in a network namespace of the test's own, where packets go from one end of a virtual cable to
 the other."""
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -260,6 +261,11 @@ for options in ([], ["-C", "lz4"], ["-t", "2"]):
     ok("No space left" in err and "could not be written" in err, "a full disk is an error", err)
     table = read(small / "x.arrow")
     ok(table.num_rows > 5000, f"and what was written before is a whole file {options}", table.num_rows)
+    told = int(err.split(" captured packets could not be written")[0].split()[-1])
+    ok(told > 0, "how many packets were lost is told", err)
+    equal(int(metadata(small / "x.arrow").get("pcap.lost", 0)), told, f"and in the file {options}")
+    captured = int(re.search(r"(\d+) packets captured", err).group(1)) if "packets captured" in err else None
+    ok(captured in (None, table.num_rows + told), "written and lost packets are those that were captured", err)
     (small / "x.arrow").unlink()
 subprocess.run(["umount", small], check=True)
 

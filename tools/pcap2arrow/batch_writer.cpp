@@ -93,9 +93,11 @@ void BatchWriter::run() {
     for (auto& column : batch->columns) column.clear();
     batch->facts = {};
     batch->next_window = INT64_MIN;
+    const bool is_lost = !works || !status.is_ok();
+    if (is_lost) output_.add_lost(rows);
     if (!status.is_ok()) failed_();
     lock.lock();
-    if (!works || !status.is_ok()) lost_ += rows;
+    if (is_lost) lost_ += rows;
     if (works) status_ = std::move(status);
     empty_.push_back(std::move(batch));
     lock.unlock();

@@ -209,7 +209,8 @@ Status run_capture(const Settings& settings, bool is_named, tool::Progress& prog
     fmt::print(stderr, "pcap2arrow: {} packets captured, {} dropped by the kernel\n", captured.received,
                captured.dropped);
   if (captured.lost > 0)
-    tool::report_warning("pcap2arrow", fmt::format("{} captured packets could not be written", captured.lost));
+    tool::report_warning("pcap2arrow", fmt::format("{} captured {} could not be written", captured.lost,
+                                                   settings.flows ? "flows" : "packets"));
   return captured.failure;
 }
 

@@ -108,7 +108,7 @@ struct CaptureOutput::File {
   PlacingSink* sink = nullptr;  // the writer's; nullptr: standard output
   std::unique_ptr<format::arrow::FileWriter> writer;
   format::arrow::Statistics statistics{{}};
-  int64_t rows = 0, dropped = 0;
+  int64_t rows = 0, dropped = 0, lost = 0;
   format::packets::PacketCounts counts;
   PlacingSink::Placed placed;  // of the batch that was placed last
 
@@ -226,6 +226,7 @@ Status CaptureOutput::close_file(std::shared_ptr<File> file) {
   set("pcap.packets", file->counts.packets);
   set("pcap.bytes", file->counts.bytes);
   if (file->dropped > 0) set("pcap.dropped", file->dropped);
+  if (file->lost > 0) set("pcap.lost", file->lost);
   for (size_t i = 0; i < file->counts.malformed.size(); ++i) {
     const int64_t count = file->counts.malformed[i];
     if (count > 0) set(std::string("pcap.malformed.") + malformed_name(static_cast<Malformed>(i)), count);
@@ -275,6 +276,7 @@ Result<std::shared_ptr<CaptureOutput::File>> CaptureOutput::file_of(const BatchF
   if (file == nullptr) {
     STROM_ASSIGN(file, open_file(facts.first_time));
     file->dropped = std::exchange(dropped_, 0);
+    file->lost = std::exchange(lost_, 0);
     file->counts = std::exchange(counts_, {});
   }
   return file;
@@ -285,12 +287,8 @@ Result<std::shared_ptr<CaptureOutput::File>> CaptureOutput::place(const format::
                                                                   BatchFacts facts) {
   STROM_ASSIGN(auto file, file_of(facts, batch.bytes()));
   if (settings_.is_live() && file->sink != nullptr) {
-    const Status room = file->sink->reserve(batch.bytes() + kFooterRoom);
-    if (!room.is_ok()) {
-      file.reset();
-      (void)close_all();
-      return room;
-    }
+    // The file stays open: its footer, which has room, will say how much was lost until the capture ends.
+    STROM_TRY(file->sink->reserve(batch.bytes() + kFooterRoom));
   }
   file->placed = {};
   if (file->sink != nullptr) file->sink->begin_placing(&file->placed);
@@ -339,21 +337,30 @@ Status CaptureOutput::begin_window(int64_t writer, int64_t window) {
   return Status::ok();
 }
 
+/// nullptr: none is open.
+CaptureOutput::File* CaptureOutput::newest() const {
+  for (auto file = files_.rbegin(); file != files_.rend(); ++file)
+    if (file->second != nullptr) return file->second.get();
+  return nullptr;
+}
+
 void CaptureOutput::add_dropped(int64_t count) {
   std::lock_guard lock(mutex_);
-  if (files_.empty() || files_.rbegin()->second == nullptr)
-    dropped_ += count;
-  else
-    files_.rbegin()->second->dropped += count;
+  File* file = newest();
+  (file == nullptr ? dropped_ : file->dropped) += count;
+}
+
+void CaptureOutput::add_lost(int64_t rows) {
+  std::lock_guard lock(mutex_);
+  File* file = newest();
+  (file == nullptr ? lost_ : file->lost) += rows;
 }
 
 void CaptureOutput::add_counts(const format::packets::PacketCounts& counts) {
   std::lock_guard lock(mutex_);
   written_.counts.add(counts);
-  if (files_.empty() || files_.rbegin()->second == nullptr)
-    counts_.add(counts);
-  else
-    files_.rbegin()->second->counts.add(counts);
+  File* file = newest();
+  (file == nullptr ? counts_ : file->counts).add(counts);
 }
 
 void CaptureOutput::set_metadata(const std::string& key, const std::string& value) { set_value(metadata_, key, value); }
@@ -364,9 +371,11 @@ Written CaptureOutput::written() const {
 }
 
 Status CaptureOutput::finish() {
-  if (written_.files == 0) {
+  // Losses behind the last file's end are in one without rows.
+  if (written_.files == 0 || (newest() == nullptr && dropped_ + lost_ > 0)) {
     STROM_ASSIGN(files_[0], open_file(now()));
     files_[0]->dropped = dropped_;
+    files_[0]->lost = lost_;
     files_[0]->counts = counts_;
   }
   return close_all();

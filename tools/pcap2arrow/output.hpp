@@ -52,12 +52,15 @@ class CaptureOutput {
   Status open();
   std::vector<format::arrow::Bounds> bounds_of(const std::vector<columnar::ColumnBuilder>& columns) const;
   /// `placed` is called when it is clear where the batch stands in the file, before it is written: others can write
-  /// behind it then. kDiskFull: the batch has found no room, and what was written before is a whole file.
+  /// behind it then. kDiskFull: the batch has found no room; what was written before becomes a whole file
+  /// by finish().
   Status write(const format::arrow::EncodedBatch& batch, BatchFacts facts, const std::function<void()>& placed = {});
   /// The writer will write nothing of windows before `window`. Files that nobody writes to any more are completed.
   Status begin_window(int64_t writer, int64_t window);
   /// Packets that were lost, which the newest file's metadata will say.
   void add_dropped(int64_t count);
+  /// Rows of record batches that could not be written, which the newest file's metadata will say.
+  void add_lost(int64_t rows);
   /// Packets of no record batch, which the newest file's metadata will count.
   void add_counts(const format::packets::PacketCounts& counts);
   /// A value of the last file's metadata.
@@ -70,6 +73,7 @@ class CaptureOutput {
  private:
   struct File;
   class PlacingSink;
+  File* newest() const;
   Status choose_statistics();
   Result<std::shared_ptr<File>> file_of(const BatchFacts& facts, int64_t bytes);
   Result<std::shared_ptr<File>> place(const format::arrow::EncodedBatch& batch, BatchFacts facts);
@@ -90,7 +94,7 @@ class CaptureOutput {
   std::vector<int64_t> windows_;                    // by writer
   std::map<std::string, int64_t> names_;            // how often a name came
   std::vector<std::future<Status>> closing_;
-  int64_t dropped_ = 0;                   // that no file knows of yet
+  int64_t dropped_ = 0, lost_ = 0;        // that no file knows of yet
   format::packets::PacketCounts counts_;  // likewise
   columnar::KeyValues metadata_;
   Written written_;
