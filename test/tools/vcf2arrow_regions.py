@@ -89,6 +89,21 @@ table = ipc.open_file(str(OUT / "out.arrow")).read_all()
 equal(table["info__NOTE"].to_pylist(),
       [row[3] for row in found_by_bcftools(path, ["chr2:2000000-2100000"])], "INFO of a region")
 
+# Where variants end, so that a query finds those that begin before a region.
+for form in ("many.vcf.gz", "many.bcf"):
+    status, out, err = run("vcf2arrow", "-f", "-o", OUT / "ends.arrow", "--no-info", "--end-column", OUT / form)
+    table = ipc.open_file(str(OUT / "ends.arrow")).read_all()
+    command = ["bcftools", "query", "-f", "%END\n", OUT / form]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    equal(table["end_pos"].to_pylist(), [int(end) for end in said], f"ends of {form} are bcftools'")
+    rows = list(zip(*(table[name].to_pylist() for name in ("chrom", "pos", "id", "end_pos"))))
+    for begin, end in ((2000000, 2100000), (50000, 50000), (1, 10**9)):
+        inside = [(chrom, str(pos), id) for chrom, pos, id, last in rows if chrom == "chr2" and pos <= end and last >= begin]
+        wanted = [row[:3] for row in found_by_bcftools(OUT / form, [f"chr2:{begin}-{end}"])]
+        equal(inside, wanted, f"rows of {form} at chr2:{begin}-{end} by their ends")
+field = table.schema.field("end_pos")
+ok(b"min_values" in field.metadata and b"max_values" in field.metadata, "statistics of end_pos", field.metadata)
+
 # An index of a longer file, and of one with other blocks.
 shutil.copy(OUT / "few.vcf.gz", OUT / "other.vcf.gz")
 shutil.copy(OUT / "many.vcf.gz.csi", OUT / "other.vcf.gz.csi")

@@ -24,6 +24,8 @@ void add_column_options(OptionTable& table, Settings& settings, std::string& gen
   table.list(0, "info", "LIST", &settings.columns.info, "fields of INFO that become columns (default: all)");
   table.list(0, "format", "LIST", &settings.columns.format, "fields of samples that become columns (default: all)");
   table.list(0, "samples", "LIST", &settings.columns.samples, "samples that become columns (default: all)");
+  table.flag(0, "end-column", &settings.columns.has_end,
+             "a last column, end_pos: the position at which the variant ends, by END of INFO or by REF");
   table.flag(0, "no-info", &settings.columns.no_info, "leaves INFO out");
   table.flag(0, "no-samples", &settings.columns.no_samples, "leaves all samples out");
   table.flag(0, "no-split", &settings.columns.is_whole,
@@ -54,7 +56,10 @@ Status check(Settings& settings, const std::string& genotypes) {
   if (settings.files.empty()) return usage_error("no file to read; see vcf2arrow --help");
   if (genotypes == "dosage") settings.columns.genotypes = Genotypes::kDosage;
   if (genotypes == "lists") settings.columns.genotypes = Genotypes::kLists;
-  if (settings.statistics.empty() && !settings.output.is_stream()) settings.statistics = {"chrom", "pos"};
+  if (settings.statistics.empty() && !settings.output.is_stream()) {
+    settings.statistics = {"chrom", "pos"};
+    if (settings.columns.has_end) settings.statistics.push_back("end_pos");
+  }
   if (!settings.partition_by.empty() && settings.partition_by != std::vector<std::string>{"chrom"})
     return usage_error("--partition-by takes nothing but chrom");
   if (!settings.groups_file.empty()) {

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "format/vcf/header.hpp"
+#include "format/vcf/variant_end.hpp"
 #include "vcf2arrow/binary_header.hpp"
 #include "vcf2arrow/gzip_blocks.hpp"
 #include "vcf2arrow/region_blocks.hpp"
@@ -45,19 +46,12 @@ size_t first_fields(std::string_view line, std::string_view* fields, size_t coun
   return found;
 }
 
-/// Where a variant ends, as indexes know it: behind REF, or at INFO's END.
+/// Where a variant ends, by its first fields.
 int64_t end_of(const std::string_view* fields, size_t count, int64_t begin) {
   constexpr size_t kRef = 3, kInfo = 7;
   if (count <= kRef) return begin + 1;
-  int64_t end = begin + static_cast<int64_t>(fields[kRef].size());
-  if (count <= kInfo) return end;
-  const std::string_view info = fields[kInfo];
-  const size_t found = info.starts_with("END=") ? 0 : info.find(";END=");
-  if (found == std::string_view::npos) return end;
-  const std::string_view text = info.substr(info.find('=', found) + 1);
-  int64_t told = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), told).ec == std::errc() && told > begin) end = told;
-  return end;
+  const int64_t told = count <= kInfo ? 0 : format::vcf::end_in_info(fields[kInfo]);
+  return format::vcf::last_position(begin + 1, fields[kRef].size(), told);
 }
 
 /// kReaches: it begins before the region and ends in it. kBehind: nothing of the region follows in a stretch.

@@ -1,11 +1,13 @@
 #include "format/vcf/columns.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 #include "columnar/utf8.hpp"
 #include "format/vcf/genotypes.hpp"
 #include "format/vcf/records.hpp"
+#include "format/vcf/variant_end.hpp"
 
 namespace strom::format::vcf {
 
@@ -31,6 +33,7 @@ std::unique_ptr<Variants> Variants::create(const Layout& layout, const Dictionar
 
 Lines::Lines(const Layout& layout, std::vector<ColumnBuilder>& columns)
     : layout_(layout),
+      columns_(columns),
       values_(layout, counts),
       tile_(layout, columns, values_),
       sample_columns_(layout, columns),
@@ -96,6 +99,7 @@ Status Lines::append_line(std::string_view text, LineScanner& scanner, size_t be
     at = tab + 1;
   }
   STROM_TRY(find_info(text, scanner, at, end));
+  if (layout_.choice().has_end) end_ = end_of(text.substr(at, *end - at));
   std::string_view rest;
   are_pairs_ = false;
   if (*end < text.size() && text[*end] == '\t') {
@@ -116,6 +120,15 @@ Status Lines::append_line(std::string_view text, LineScanner& scanner, size_t be
   if (!layout_.samples().empty()) STROM_TRY(take_samples(rest));
   ++counts.variants;
   return append_rows();
+}
+
+/// Of the line. A position that is none is an error of the row.
+int32_t Lines::end_of(std::string_view info) const {
+  const std::string_view text = fixed_[kPos];
+  int64_t position = 0;
+  (void)std::from_chars(text.data(), text.data() + text.size(), position);
+  const int64_t end = last_position(position, fixed_[kRef].size(), end_in_info(info));
+  return static_cast<int32_t>(std::clamp<int64_t>(end, INT32_MIN, INT32_MAX));
 }
 
 /// FORMAT begins at a position. Where the line's samples are nothing but pairs of alleles, which many lines of many
@@ -257,6 +270,7 @@ Status Lines::append_row(std::string_view alternative, const RowAllele& allele) 
     failed_ = tile_.failed();
     return waiting;
   }
+  if (layout_.choice().has_end) columns_[layout_.end_column()].append(end_);
   ++counts.rows;
   return layout_.samples().empty() ? Status::ok() : append_samples(allele);
 }

@@ -33,11 +33,15 @@ class Lines final : public Variants {
   Status append_rows();
   Status append_samples(const RowAllele& allele);
 
+  int32_t end_of(std::string_view info) const;
+
   const Layout& layout_;
+  std::vector<columnar::ColumnBuilder>& columns_;
   ValueAppender values_;
   RowTile tile_;
   SampleColumns sample_columns_;
   FixedFields fixed_;
+  int32_t end_ = 0;                     // of the line's variant, where it is asked for
   std::string_view samples_;            // of the line, from the first sample on
   bool are_pairs_ = false;              // samples_ are nothing but pairs of alleles
   std::vector<std::string_view> info_;  // of each target; data() nullptr: not there

@@ -134,6 +134,7 @@ Result<Layout> Layout::create(const Header& header, const ColumnChoice& choice) 
       layout.fields_.push_back(std::move(field));
     }
   }
+  if (choice.has_end) layout.fields_.push_back(make_field("end_pos", L::kInt32, false));
   return layout;
 }
 

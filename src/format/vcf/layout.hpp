@@ -31,6 +31,7 @@ struct ColumnChoice {
   int64_t ploidy = 2;                              // elements for each sample of kLists
   std::vector<std::string> info, format, samples;  // names; none: all
   bool no_info = false, no_samples = false;
+  bool has_end = false;  // a column for where variants end
 };
 
 /// What was seen besides what stands in the columns.
@@ -48,7 +49,8 @@ struct Counts {
 enum FixedColumn : size_t { kChrom, kPos, kId, kRef, kAlt, kQual, kFilter, kFirstInfo };
 
 /// The layout that all threads share. Fields are the fixed ones, then info__ID of each chosen field, then samples__GT
-/// where genotypes are lists, then sampleN__ID of each chosen sample's, N from 1 on.
+/// where genotypes are lists, then sampleN__ID of each chosen sample's, N from 1 on, then end_pos where it is asked
+/// for.
 class Layout {
  public:
   enum class Form : uint8_t { kFlag, kInteger, kFloat, kText, kIntegers, kFloats, kTexts, kDosage };
@@ -81,6 +83,8 @@ class Layout {
   bool has_alleles() const { return has_alleles_; }
   /// The column of lists, where there is one.
   size_t alleles_column() const { return kFirstInfo + info_.size(); }
+  /// Where choice().has_end.
+  size_t end_column() const { return fields_.size() - 1; }
   size_t sample_column(size_t sample, size_t target) const {
     return kFirstInfo + info_.size() + (has_alleles_ ? 1 : 0) + sample * format_.size() + target;
   }

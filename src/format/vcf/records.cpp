@@ -5,6 +5,7 @@
 
 #include "columnar/utf8.hpp"
 #include "format/vcf/genotypes.hpp"
+#include "format/vcf/variant_end.hpp"
 
 namespace strom::format::vcf {
 
@@ -74,6 +75,9 @@ Records::Records(const Layout& layout, const Dictionary& dictionary, std::vector
     info_targets_.push_back(name.empty() ? Layout::kUnknown : layout.find_info(name));
     format_targets_.push_back(name.empty() ? Layout::kUnknown : layout.find_format(name));
   }
+  const auto end = std::find(dictionary.names.begin(), dictionary.names.end(), "END");
+  if (layout.choice().has_end && end != dictionary.names.end())
+    end_key_ = static_cast<int32_t>(end - dictionary.names.begin());
 }
 
 Status Records::append(std::string_view bytes) {
@@ -181,10 +185,13 @@ Status Records::check_key(int32_t key, const char* where, const std::vector<int>
 
 Status Records::read_infos(BinaryReader& reader, uint32_t count) {
   std::fill(is_info_.begin(), is_info_.end(), uint8_t{0});
+  end_ = 0;
   for (uint32_t i = 0; i < count; ++i) {
     int32_t key = 0;
     BinaryValues values;
     if (!reader.take_key(&key) || !reader.take(&values)) return cut_off();
+    int32_t end = 0;
+    if (key == end_key_ && values.is_integer() && values.count > 0 && values.integer(0, &end)) end_ = end;
     int target = 0;
     STROM_TRY(check_key(key, "INFO", info_targets_, &target));
     if (target < 0) continue;
@@ -250,6 +257,10 @@ Status Records::append_row(const RowAllele& allele) {
       column.append_null();
     else
       STROM_TRY(append_value(layout_.info()[i], info_[i], allele, column));
+  }
+  if (layout_.choice().has_end) {
+    const int64_t end = last_position(position_, reference_.size(), end_);
+    columns_[layout_.end_column()].append(static_cast<int32_t>(std::clamp<int64_t>(end, INT32_MIN, INT32_MAX)));
   }
   ++counts.rows;
   return layout_.samples().empty() ? Status::ok() : append_samples(allele);

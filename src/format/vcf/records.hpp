@@ -57,6 +57,8 @@ class Records final : public Variants {
   std::string filters_;
   std::vector<std::string_view> alleles_;  // alternatives
   int32_t position_ = 0;
+  int32_t end_key_ = -1;  // of END, where ends are asked for
+  int64_t end_ = 0;       // what it says; 0: nothing
   BinaryValues quality_;
   std::vector<BinaryValues> info_;   // of each target
   std::vector<uint8_t> is_info_;     // whether it is there

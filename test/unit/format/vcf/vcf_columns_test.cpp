@@ -112,6 +112,23 @@ std::string list_at(const ColumnBuilder& column, int64_t row) {
   return column.is_valid(row) ? text : "none";
 }
 
+TEST(VcfColumns, EndsAreThoseOfInfoOrOfTheReference) {
+  ColumnChoice choice;
+  choice.has_end = choice.no_info = choice.no_samples = true;
+  const std::string begin = "1\t10\t.\tACGT\t", behind = "\tGT\t0|1\t0|0\n", largest = std::to_string(INT32_MAX);
+  const std::string lines = begin + "C,G\t.\tPASS\tEND=90" + behind + begin + "C\t.\tPASS\tDP=1;END=10" + behind +
+                            begin + "C\t.\tPASS\tEND=9" + behind + begin + "C\t.\tPASS\tEND=." + behind + begin +
+                            "C\t.\tPASS\t." + behind + begin + "C\t.\tPASS\tEND=99999999999" + behind + "1\t" +
+                            largest + "\t.\tAC\tC\t.\tPASS\t." + behind;
+  std::string header = kHeader;
+  header.insert(header.find("##FORMAT"), "##INFO=<ID=END,Number=1,Type=Integer,Description=\"\">\n");
+  const Parsed parsed = parse(lines, choice, header.c_str());
+  ASSERT_TRUE(parsed.status.is_ok()) << parsed.status.message();
+  ASSERT_EQ(parsed.columns.size(), 8U);
+  EXPECT_EQ(parsed.columns[7].field().name, "end_pos");
+  EXPECT_EQ(texts_of(parsed.columns[7]), "90 90 10 13 13 13 " + largest + " " + largest + " ");
+}
+
 TEST(VcfColumns, ListsHaveTheAllelesOfAllSamples) {
   const std::string begin = "1\t10\t.\tA\tC,G\t.\tPASS\t.\t";
   const std::string lines =
