@@ -17,6 +17,7 @@ unsigned load_bits(const uint8_t* bits, int64_t first, int64_t count) {
 
 /// Behind the `length` bits of `to`; ones when `from` is nullptr.
 void append_bits(ByteBuffer& to, int64_t length, const uint8_t* from, int64_t first, int64_t count) {
+  if (count == 0) return;  // there may be no memory yet
   const int64_t added = (length + count + 7) / 8 - (length + 7) / 8;
   if (added > 0) std::memset(to.extend(added), 0, static_cast<size_t>(added));
   int64_t done = 0;

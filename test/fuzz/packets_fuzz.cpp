@@ -1,5 +1,5 @@
-// Any bytes as a capture file: packets lie in the bytes, columns have a row for each, and what is found does not depend
-// on the pieces in which the bytes come.
+// Any bytes as a capture file: packets lie in the bytes, columns have a row for each, what is found does not depend on
+// the pieces in which the bytes come, and flows add up to the packets.
 #include <algorithm>
 #include <cstdint>
 #include <span>
@@ -7,6 +7,7 @@
 
 #include "format/packets/application.hpp"
 #include "format/packets/capture_file.hpp"
+#include "format/packets/flows.hpp"
 #include "format/packets/packet_columns.hpp"
 #include "format/packets/ring_block.hpp"
 
@@ -69,6 +70,41 @@ Found convert(std::span<const uint8_t> bytes, size_t step, std::vector<ColumnBui
   return found;
 }
 
+/// Flows have all packets of IP, whenever they end.
+void add_flows(std::span<const uint8_t> bytes) {
+  CaptureScanner scanner("x");
+  PacketRun run;
+  FlowPackets headers{Protocols()};
+  FlowTable table({2'000'000'000, 5'000'000'000, 6});
+  PacketCounts counts;
+  std::vector<FlowPacket> found;
+  std::vector<Flow> ended;
+  int64_t packets = 0, length = 0;
+  for (;;) {
+    const auto taken = scanner.scan(bytes, {}, run);
+    if (!taken.is_ok() || taken.value().bytes == 0) break;
+    std::vector<Packet> read(run.offsets.size());
+    run.read(0, read.size(), read.data());
+    found.clear();
+    headers.append(read, found, counts);
+    for (const FlowPacket& packet : found) length += packet.length;
+    packets += static_cast<int64_t>(found.size());
+    table.add(found, ended);
+    bytes = bytes.subspan(static_cast<size_t>(taken.value().bytes));
+  }
+  table.finish(ended);
+  for (const Flow& flow : ended) {
+    packets -= flow.packets;
+    length -= flow.bytes;
+    check(flow.first <= flow.last);
+  }
+  check(packets == 0 && length == 0);
+  std::vector<ColumnBuilder> columns;
+  for (const auto& field : flow_fields(true)) columns.emplace_back(field);
+  append_flows(ended, true, columns);
+  for (const ColumnBuilder& column : columns) check(column.length() == static_cast<int64_t>(ended.size()));
+}
+
 /// The same bytes as a block of a live capture.
 void read_ring(std::span<const uint8_t> bytes) {
   const Exact block(bytes);
@@ -96,6 +132,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Found at_once = convert({data, size}, std::max<size_t>(size, 1), whole, packets);
   const Found by_step = convert({data, size}, kStep, pieces, packets);
   check(at_once == by_step);
+  add_flows({data, size});
   read_ring({data, size});
   (void)parse_dns({data, size});
   (void)parse_tls_hello({data, size});

@@ -20,6 +20,7 @@ ColumnChoice choice_of(uint8_t bits) {
   choice.wrong_is_null = (bits & 2) != 0;
   choice.undeclared_is_left_out = (bits & 4) != 0;
   choice.numbers_are_texts = (bits & 32) != 0;
+  choice.has_end = (bits & 64) != 0;
   choice.genotypes = (bits & 8) != 0 ? Genotypes::kDosage : (bits & 16) != 0 ? Genotypes::kLists : Genotypes::kText;
   return choice;
 }

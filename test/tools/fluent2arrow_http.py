@@ -138,6 +138,7 @@ for name, data, status in (
         ("a length that is none", b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", b"400"), ("two lengths", b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", b"400"),
         ("a length beside chunks", b"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", b"400"), ("another encoding", b"POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", b"501"),
         ("a chunk's size that is none", chunks.replace(b"004", b"xyz"), b"400"), ("a chunk without its end", chunks.replace(b"\r\n004", b"x\r\n004"), b"400"),
+        ("a chunk's line that is long", chunks.replace(b"x=y", b"x" * 2000), b"400"), ("a long line behind chunks", chunks.replace(b"Trailer", b"T" * 2000), b"400"),
         ("a header that folds", b"POST / HTTP/1.1\r\nA: b\r\n c: d\r\n\r\n", b"400"), ("headers without end", b"POST / HTTP/1.1\r\n" + b"A: b\r\n" * 20000, b"431"),
         ("an absurd length", b"POST / HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n", b"413"), ("an absurd chunk", chunks.replace(b"004", b"fffffffff"), b"413")):
     found = raw(data)

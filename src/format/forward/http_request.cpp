@@ -154,12 +154,13 @@ int HttpReader::parse_header(std::string_view line) {
   return 0;
 }
 
+/// False: the line has not come to its end, or is too long, which head_ then is as well.
 bool HttpReader::take_line(std::string_view* bytes, std::string* line) {
   const size_t end = std::min(bytes->find('\n'), bytes->size());
-  head_ += bytes->substr(0, std::min(end, kMostLine));
   const bool is_whole = end < bytes->size();
+  head_ += bytes->substr(0, std::min(end, kMostLine + 1 - head_.size()));
   bytes->remove_prefix(std::min(end + 1, bytes->size()));
-  if (!is_whole) return false;
+  if (!is_whole || head_.size() > kMostLine) return false;
   *line = trimmed(head_);
   head_.clear();
   return true;

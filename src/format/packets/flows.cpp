@@ -54,6 +54,13 @@ FlowPacket packet_of(const HeaderTile& tile, int row) {
   return out;
 }
 
+/// Nanoseconds between two times, which may be as far away as files say.
+int64_t minus(int64_t time, int64_t other) {
+  int64_t difference = 0;
+  if (!__builtin_sub_overflow(time, other, &difference)) return difference;
+  return time < other ? INT64_MIN : INT64_MAX;
+}
+
 }  // namespace
 
 FlowPackets::FlowPackets(const Protocols& protocols) : protocols_(protocols), tile_(std::make_unique<HeaderTile>()) {}
@@ -96,7 +103,7 @@ void FlowTable::end_those_before(int64_t last, std::vector<Flow>& ended) {
 
 void FlowTable::sweep(int64_t time, std::vector<Flow>& ended) {
   swept_ = time;
-  end_those_before(time - limits_.idle, ended);
+  end_those_before(minus(time, limits_.idle), ended);
 }
 
 /// The quarter that has been without packets for the longest time ends.
@@ -113,7 +120,8 @@ void FlowTable::add(const FlowPacket& packet, std::vector<Flow>& ended) {
   size_t slot = slot_of(packet.key);
   if (slots_[slot] != 0) {
     Flow& flow = flows_[slots_[slot] - 1];
-    const bool is_over = packet.time - flow.last > limits_.idle || packet.time - flow.first > limits_.active;
+    const bool is_over =
+        minus(packet.time, flow.last) > limits_.idle || minus(packet.time, flow.first) > limits_.active;
     if (is_over) {
       ended.push_back(flow);
       flow = {packet.key, packet.time, packet.time};
@@ -141,7 +149,7 @@ void FlowTable::add(std::span<const FlowPacket> packets, std::vector<Flow>& ende
     newest_ = std::max(newest_, packet.time);
     add(packet, ended);
     if (swept_ == INT64_MIN) swept_ = newest_;
-    if (newest_ - swept_ >= limits_.idle / kSweeps) sweep(newest_, ended);
+    if (minus(newest_, swept_) >= limits_.idle / kSweeps) sweep(newest_, ended);
   }
 }
 
