@@ -134,6 +134,13 @@ send([tagged, frames[1], tagged])
 time.sleep(0.2)
 ended(process, number=signal.SIGINT)
 equal(read(OUT / "out.arrow").num_rows, 2, "a filter for VLAN tags")
+process = capture("-p", "ipv4,vlan")
+send([b"\2" * 12 + b"\x81\x00\xa0\x07" + frames[0][12:], untagged(1)[0][0]])
+time.sleep(0.2)
+ended(process, number=signal.SIGINT)
+table = read(OUT / "out.arrow")
+equal([[list_[0] if list_ else list_ for list_ in table.column(name).to_pylist()] for name in ("vlan_ids", "vlan_priorities")],
+      [[7, None], [5, None]], "tags that the kernel has taken out")
 for arguments, status, message in ((["-i", "right", "-r", "tcp porc 5"], 2, "filter"), (["-i", "nothing"], 1, "no interface"),
                                    (["-i", "right", "x.pcap"], 2, "no file to read"), (["x.pcap", "-s", "1"], 2, "is for captures"),
                                    (["-i", "right", "--limit-time=1y"], 2, "no time such as")):
@@ -179,6 +186,17 @@ ended(process, number=signal.SIGINT)
 names = ["n.arrow", "n-1.arrow", "n-2.arrow", "n-3.arrow", "n-4.arrow"]
 equal([read(OUT / n).num_rows for n in names], [700] * 4 + [200], "--limit-packets")
 same(pa.concat_tables([read(OUT / n) for n in names]), rows, "files by packets")
+big = sample(1, size=1400, kind="tcp4")[0][0]
+process = capture("--limit=64m", "--chunk-size=4m", name="size.arrow")
+for _ in range(60_000):
+    wire.send(big)
+time.sleep(0.2)
+ended(process, number=signal.SIGINT)
+names = ["size.arrow", "size-1.arrow"]
+sizes = [(OUT / n).stat().st_size for n in names]
+ok(50 << 20 < sizes[0] <= 64 << 20 and not (OUT / "size-2.arrow").exists(), "--limit", sizes)
+lost = sum(int(metadata(OUT / n).get("pcap.dropped", 0)) for n in names)
+equal(sum(read(OUT / n).num_rows for n in names) + lost, 60_000, "files by size have all packets")
 (OUT / "time").mkdir(exist_ok=True)
 process = capture("--limit-time=1s", name="time/%H%M%S.arrow", count=1)
 for i in range(6):
@@ -203,10 +221,16 @@ for process in both:
 equal(sorted(f.name[6:] for f in (OUT / "two").iterdir()), ["-1.arrow", ".arrow"], "two captures with the same name")
 equal([read(f).num_rows for f in (OUT / "two").iterdir()], [500, 500], "both files are whole")
 
+# A second without packets ends a file, too.
+process = capture("--limit-time=1s", name="idle%S.arrow")
+send(frames[:300])
+ok(wait_until(lambda: sum(read(f).num_rows for f in OUT.glob("idle*.arrow")) == 300, 20), "a file is whole when its time is over")
+ok(process.poll() is None, "while the capture goes on")
+ended(process, number=signal.SIGINT)
+
 # Losses are told at once, and in the file.
 process = capture("--ring-size=2m", "-s", "1")
 process.send_signal(signal.SIGSTOP)
-big = sample(1, size=1400, kind="tcp4")[0][0]
 for _ in range(5000):
     wire.send(big)
 process.send_signal(signal.SIGCONT)
@@ -216,6 +240,16 @@ ok("the kernel dropped" in err and "dropped by the kernel" in err, "losses are t
 ok("right: " in err and " written" in err, "-s tells what happens", err)
 lost = int(metadata(OUT / "out.arrow")["pcap.dropped"])
 equal(read(OUT / "out.arrow").num_rows + lost, 5000, "packets that were captured and dropped are those that were sent")
+
+# What had arrived before the end was asked for is taken, in all blocks of the ring.
+process = capture("-v")
+process.send_signal(signal.SIGSTOP)
+for _ in range(5000):
+    wire.send(big)
+process.send_signal(signal.SIGINT)
+process.send_signal(signal.SIGCONT)
+err = ended(process)
+ok("5000 packets captured, 0 dropped by the kernel" in err, "packets that had arrived before the end", err)
 
 # The loopback interface has each packet once; any has all interfaces.
 process = capture("-r", "udp port 7777", interface="lo")
@@ -236,10 +270,21 @@ ids = table.column("interface_id").to_pylist()
 equal((ids.count(socket.if_nametoindex("lo")), ids.count(socket.if_nametoindex("right"))), (20, 20), "any")
 ok(set(table.column("dst_mac").to_pylist()) == {None} and set(table.column("ether_type").to_pylist()) == {p.IPV4}, "without the link layer")
 process = capture("--direction=out", interface="left")
+back = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+back.bind(("right", 0))
+for frame in plain[50:80]:
+    back.send(frame)
 send(plain[:50])
 time.sleep(0.2)
 ended(process, number=signal.SIGINT)
-equal(read(OUT / "out.arrow").num_rows, 50, "--direction=out")
+same(read(OUT / "out.arrow"), plain_rows[:50], "--direction=out")
+process = capture("--direction=in", interface="left")
+send(plain[:50])
+for frame in plain[50:80]:
+    back.send(frame)
+time.sleep(0.2)
+ended(process, number=signal.SIGINT)
+same(read(OUT / "out.arrow"), plain_rows[50:80], "--direction=in")
 
 # Folders that cannot be written to, files that exist, disks that are full.
 code, _, err = run("pcap2arrow", "-i", "right", "-o", "/proc/%H.arrow")
