@@ -181,7 +181,8 @@ stromkv_status Channel::receive_by_rings(std::string* input, std::string* what) 
     if (has_gone) return end(STROMKV_IO, kEnded, what);
     if (patience_ms_ != 0 && Clock::now() - start > std::chrono::milliseconds(patience_ms_)) return silence(what);
     answers_.sleep(patience_ms_ == 0 ? kSleepMs : std::min(kSleepMs, patience_ms_));
-    has_gone = has_server_gone();
+    // Mostly the answer is there.
+    has_gone = !answers_.has_more() && has_server_gone();
   }
   answers_.end_sleep();
   // Waits that are long are slept through at once.

@@ -99,9 +99,11 @@ const store::rows::Cell* new_cells(ForeignScanState* node, const StoreScan* scan
   if (modify->checked != nullptr) check_new_row(node, scan, values);
   for (uint32_t i = 0; i < scan->table->columns.size(); ++i) {
     const int from = modify->set[i];
-    modify->cells[i] = from < 0 ? scan->table->rows->read(version, i)
-                                : store::to_cell(scan->table->columns[i], values->tts_values[from],
-                                                 values->tts_isnull[from], &modify->spaces[i]);
+    if (from < 0)
+      modify->cells[i] = scan->table->rows->read(version, i);
+    else
+      store::set_cell(scan->table->columns[i], values->tts_values[from], values->tts_isnull[from], &modify->spaces[i],
+                      &modify->cells[i]);
   }
   return modify->cells;
 }

@@ -95,7 +95,7 @@ bool key_cell(const store::StoreColumn& column, Oid type, Datum value, store::Ce
             : column.length == sizeof(int32_t) ? Int32GetDatum(static_cast<int32_t>(number))
                                                : Int16GetDatum(static_cast<int16_t>(number));
   }
-  *cell = store::to_cell(column, value, false, space);
+  store::set_cell(column, value, false, space, cell);
   return true;
 }
 

@@ -123,7 +123,7 @@ TupleTableSlot** strom_gstore_insert_batch(EState* estate, ResultRelInfo* target
     bool is_null;
     const Datum key = slot_getattr(slots[i], column.attnum, &is_null);
     if (is_null) continue;
-    keys[known] = store::to_cell(column, key, false, &spaces[known]);
+    store::set_cell(column, key, false, &spaces[known], &keys[known]);
     ++known;
   }
   MemoryContextSwitchTo(before);

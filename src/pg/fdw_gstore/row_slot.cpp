@@ -21,7 +21,7 @@ void cells_of(const store::Table* table, TupleTableSlot* slot, store::CellSpace*
   for (size_t i = 0; i < table->columns.size(); ++i) {
     const store::StoreColumn& column = table->columns[i];
     const int at = column.attnum - 1;
-    cells[i] = store::to_cell(column, slot->tts_values[at], slot->tts_isnull[at], &spaces[i]);
+    store::set_cell(column, slot->tts_values[at], slot->tts_isnull[at], &spaces[i], &cells[i]);
   }
 }
 

@@ -404,11 +404,13 @@ bool Groups::answer_some() {
     ++at;
   }
   if (operations_.empty()) return false;
+  const bool is_full = operations_.size() >= kMostTogether;
   if (memory_ == nullptr)
     memory_ = guard(
         [] { return AllocSetContextCreate(TopMemoryContext, "messages about store tables", ALLOCSET_DEFAULT_SIZES); });
   run();
   deliver();
+  has_left_ = has_left_ || is_full;  // others have not been looked at
   MemoryContext memory = memory_;
   guard([memory] { MemoryContextReset(memory); });
   return true;

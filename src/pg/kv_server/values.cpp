@@ -80,7 +80,7 @@ bool take_value(const store::StoreColumn& column, const message::Field& field, s
   }
   if (!is_text(field.bytes)) return false;
   char* text = pnstrdup(field.bytes.data(), field.bytes.size());
-  *cell = store::to_cell(column, OidInputFunctionCall(input, text, parameter, column.typmod), false, space);
+  store::set_cell(column, OidInputFunctionCall(input, text, parameter, column.typmod), false, space, cell);
   return true;
 }
 

@@ -137,6 +137,7 @@ void free_ended(Table* table, Relation relation) {
 
 /// A slot for a new version, with memory.
 Slot take_slot(Table* table, Relation relation) {
+  if (const Slot spare = take_spare_slot(table); spare != rows::kNoSlot) return spare;
   for (bool is_swept = false;; is_swept = true) {
     boundary::RaisableError error;
     bool is_full = false;
@@ -255,6 +256,7 @@ Slot find_by_key(const Table* table, const rows::Cell& key, Snapshot snapshot) {
 void fetch_index(const Table* table, const rows::Cell* keys, int count) {
   const rows::Rows& rows = *table->rows;
   const Slot* heads[kFetchedTogether];
+  Slot firsts[kFetchedTogether];
   count = std::min(count, kFetchedTogether);
   for (int i = 0; i < count; ++i) {
     heads[i] = &rows.head(rows.bucket_of(keys[i]));
@@ -262,10 +264,17 @@ void fetch_index(const Table* table, const rows::Cell* keys, int count) {
   }
   // Whatever the chains are by the time that they are needed.
   for (int i = 0; i < count; ++i) {
-    const Slot first = __atomic_load_n(heads[i], __ATOMIC_RELAXED);
-    if (first == rows::kNoSlot) continue;
-    __builtin_prefetch(&rows.version(first));
-    rows.fetch_key(first);
+    firsts[i] = __atomic_load_n(heads[i], __ATOMIC_RELAXED);
+    if (firsts[i] == rows::kNoSlot) continue;
+    rows.fetch_version(firsts[i]);
+    rows.fetch_key(firsts[i]);
+  }
+  // One of five chains has a second version where the table is full.
+  for (int i = 0; i < count; ++i) {
+    const Slot second = firsts[i] == rows::kNoSlot ? rows::kNoSlot : rows.version(firsts[i]).next;
+    if (second == rows::kNoSlot) continue;
+    rows.fetch_version(second);
+    rows.fetch_key(second);
   }
 }
 

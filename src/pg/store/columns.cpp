@@ -88,8 +88,9 @@ Result<std::vector<StoreColumn>> columns_of(Relation relation, const std::string
   return columns;
 }
 
-rows::Cell to_cell(const StoreColumn& column, Datum value, bool is_null, CellSpace* space) {
-  if (is_null) return {};
+void set_cell(const StoreColumn& column, Datum value, bool is_null, CellSpace* space, rows::Cell* cell) {
+  *cell = {};
+  if (is_null) return;
   space->words[0] = space->words[1] = 0;
   switch (column.codec) {
     case Codec::kByte: space->words[0] = DatumGetUInt8(value); break;
@@ -103,17 +104,21 @@ rows::Cell to_cell(const StoreColumn& column, Datum value, bool is_null, CellSpa
     case Codec::kObject: space->words[0] = DatumGetObjectId(value); break;
     case Codec::kLong: space->words[0] = static_cast<uint64_t>(value); break;
     case Codec::kBytes:
-      if (column.width == static_cast<uint32_t>(column.length)) return {DatumGetPointer(value), column.width, false};
+      if (column.width == static_cast<uint32_t>(column.length)) {
+        *cell = {DatumGetPointer(value), column.width, false};
+        return;
+      }
       std::memcpy(space->words, DatumGetPointer(value), static_cast<size_t>(column.length));
       break;
     case Codec::kVarlena: {
       // Also values out of line, and compressed ones.
       auto* whole = reinterpret_cast<struct varlena*>(DatumGetPointer(value));
       if (VARATT_IS_EXTERNAL(whole) || VARATT_IS_COMPRESSED(whole)) whole = pg_detoast_datum(whole);
-      return {VARDATA_ANY(whole), static_cast<uint32_t>(VARSIZE_ANY_EXHDR(whole)), false};
+      *cell = {VARDATA_ANY(whole), static_cast<uint32_t>(VARSIZE_ANY_EXHDR(whole)), false};
+      return;
     }
   }
-  return {space->words, column.width, false};
+  *cell = {space->words, column.width, false};
 }
 
 Datum from_cell(const StoreColumn& column, const rows::Cell& cell, bool* is_null) {

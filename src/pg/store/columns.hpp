@@ -45,7 +45,7 @@ struct CellSpace {
 };
 
 /// The value's bytes, in `space`, in the datum itself, or in the current memory context. May ereport.
-rows::Cell to_cell(const StoreColumn& column, Datum value, bool is_null, CellSpace* space);
+void set_cell(const StoreColumn& column, Datum value, bool is_null, CellSpace* space, rows::Cell* cell);
 
 /// The value, copied into the current memory context if it is one by reference. May ereport.
 Datum from_cell(const StoreColumn& column, const rows::Cell& cell, bool* is_null);

@@ -305,10 +305,9 @@ void release_extent(const Table* table, Region* to, uint64_t extent) {
 }
 
 void publish_row(const Table* table, Region* to, Slot slot, uint64_t extent, const PublishSpace& space) noexcept {
-  const size_t columns = table->columns.size();
-  for (uint32_t i = 0; i < columns; ++i) space.cells[i] = table->rows->read(slot, i);
+  const std::span<rows::Cell> row(space.cells, table->columns.size());
+  table->rows->read_row(slot, row);
   const rows::Cell& key = space.cells[table->key()];
-  const std::span<const rows::Cell> row(space.cells, columns);
   const uint64_t payload = rows::row_bytes(table->shape, row), bytes = region::record_bytes(key.bytes, payload);
   const std::span<uint8_t> image(reinterpret_cast<uint8_t*>(space.record), bytes);
   uint8_t* at = region::begin_record(image, key.view(), static_cast<uint32_t>(payload));

@@ -6,7 +6,7 @@
 
 namespace strom::pg::store {
 
-/// Appends a record from make_record(), whose memory is aligned to 8 bytes. `wal` is behind a record of the server's
+/// Appends a record from end_record(), whose memory is aligned to 8 bytes. `wal` is behind a record of the server's
 /// own log that bears the transaction's id: what reaches the file has an id that no later transaction gets, whatever
 /// a crash takes from the server. Returns the position behind the record.
 uint64_t append_record(Table* table, void* record, uint32_t bytes, XLogRecPtr wal);

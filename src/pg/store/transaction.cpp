@@ -22,6 +22,9 @@ struct FirstCommand {
   CommandId command;
 };
 
+/// Slots that a transaction of many rows takes together.
+constexpr uint32_t kMostSpare = 32;
+
 /// In TopTransactionContext.
 struct Changes {
   Changes* next;
@@ -36,8 +39,10 @@ struct Changes {
   uint64_t next_extent;  // for the next change
   uint64_t most_record;  // bytes of the largest one
   PublishSpace space;
-  bool is_gated;    // holds the gate
-  bool is_in_base;  // its rows are in the base file, and not in the log
+  uint32_t spare_begin, spare_end;
+  Slot spare[kMostSpare];  // slots for the next rows that it makes
+  bool is_gated;           // holds the gate
+  bool is_in_base;         // its rows are in the base file, and not in the log
 };
 
 Changes* all_changes = nullptr;
@@ -103,6 +108,15 @@ void drop_next_extent(Changes* changes) {
   changes->next_extent = 0;
 }
 
+void give_back_spare(Changes* changes) {
+  if (changes->spare_begin == changes->spare_end) return;
+  Table* table = changes->table;
+  LWLockAcquire(table->lock(kSlotsLock), LW_EXCLUSIVE);
+  // The last one first, so that they are taken in their order again.
+  while (changes->spare_end != changes->spare_begin) table->rows->give_slot(changes->spare[--changes->spare_end]);
+  LWLockRelease(table->lock(kSlotsLock));
+}
+
 bool is_ended_by_us(const rows::Version& version) {
   const TransactionId xmax = rows::Rows::xids(version).xmax;
   return xmax != rows::kNobody && TransactionIdIsCurrentTransactionId(xmax);
@@ -151,17 +165,49 @@ void publish_to_region(Changes* changes) {
   region->writer.end_publish();
 }
 
+/// Says that changes are done, those of one block together: rows that a statement makes lie side by side.
+class FinishedChanges {
+ public:
+  explicit FinishedChanges(const rows::Rows& rows) : rows_(rows) {}
+  FinishedChanges(const FinishedChanges&) = delete;
+  FinishedChanges& operator=(const FinishedChanges&) = delete;
+  ~FinishedChanges() { tell(); }
+
+  void add(Slot slot) {
+    if (slot / rows::kBlockRows != slot_ / rows::kBlockRows) tell();
+    slot_ = slot;
+    ++count_;
+  }
+
+ private:
+  void tell() {
+    if (count_ != 0) rows_.finish_changes(slot_, count_);
+    count_ = 0;
+  }
+
+  const rows::Rows& rows_;
+  Slot slot_ = rows::kNoSlot;
+  uint32_t count_ = 0;
+};
+
+/// The bits of the versions that this transaction has made.
+void publish_made(const Changes* changes) {
+  const rows::Rows& rows = *changes->table->rows;
+  FinishedChanges finished(rows);
+  for (uint64_t i = 0; i < changes->count; ++i) {
+    const Slot made = changes->list[i].made;
+    if (made == rows::kNoSlot) continue;
+    __atomic_fetch_or(&rows.version(made).aux, kXminCommitted, __ATOMIC_ACQ_REL);
+    finished.add(made);
+  }
+}
+
 /// What others may find without asking: what is committed, and what followed.
 void publish(Changes* changes) {
   Table* table = changes->table;
   // Whoever publishes a row after this transaction finds its bits.
   if (changes->region != nullptr) LWLockAcquire(table->lock(kRegionLock), LW_EXCLUSIVE);
-  for (uint64_t i = 0; i < changes->count; ++i) {
-    const Change& change = changes->list[i];
-    if (change.made == rows::kNoSlot) continue;
-    __atomic_fetch_or(&table->rows->version(change.made).aux, kXminCommitted, __ATOMIC_ACQ_REL);
-    table->rows->finish_change(change.made);
-  }
+  publish_made(changes);
   if (changes->region != nullptr) publish_to_region(changes);
   for (uint64_t i = 0; i < changes->count; ++i) {
     const Change& change = changes->list[i];
@@ -189,41 +235,43 @@ class RedoBuilder {
       : table_(table),
         wal_(wal),
         xid_(U64FromFullTransactionId(boundary::guard([] { return GetTopFullTransactionId(); }))),
-        cells_(table->shape.columns.size()) {}
+        cells_(table->shape.columns.size()) {
+    log::begin_record(&record_);
+  }
 
   void add(const Change& change) {
-    if (change.ended != rows::kNoSlot) log::append_operation(log::Operation::kEnd, change.ended, {}, &operations_);
+    if (change.ended != rows::kNoSlot) log::append_operation(log::Operation::kEnd, change.ended, {}, &record_);
     if (change.made != rows::kNoSlot) {
-      for (uint32_t i = 0; i < cells_.size(); ++i) cells_[i] = table_->rows->read(change.made, i);
-      log::append_operation(log::Operation::kInsert, change.made, {}, &operations_);
-      rows::append_row(table_->shape, cells_, &operations_);
+      table_->rows->read_row(change.made, cells_);
+      log::append_operation(log::Operation::kInsert, change.made, {}, &record_);
+      rows::append_row(table_->shape, cells_, &record_);
     }
     constexpr size_t kEnough = 256 << 10;
-    if (operations_.size() >= kEnough) append();
+    if (record_.size() >= kEnough) append();
   }
 
   /// Returns the position behind the last record.
   uint64_t finish() {
-    if (!operations_.empty()) append();
+    if (record_.size() > sizeof(log::RecordHeader)) append();
     return end_;
   }
 
  private:
   void append() {
-    std::string record = log::make_record(xid_, operations_);
-    operations_.clear();
-    void* bytes = record.data();
-    const auto size = static_cast<uint32_t>(record.size());
+    log::end_record(xid_, &record_);
+    void* bytes = record_.data();
+    const auto size = static_cast<uint32_t>(record_.size());
     Table* table = table_;
     const XLogRecPtr wal = wal_;
     end_ = boundary::guard([=] { return append_record(table, bytes, size, wal); });
+    log::begin_record(&record_);
   }
 
   Table* table_;
   XLogRecPtr wal_;
   uint64_t xid_, end_ = 0;
   std::vector<rows::Cell> cells_;
-  std::string operations_;
+  std::string record_;
 };
 
 void write_redo_of(Changes* changes, XLogRecPtr wal) {
@@ -281,6 +329,7 @@ void on_transaction(XactEvent event, void*) {
     case XACT_EVENT_COMMIT:
       for (Changes* changes = all_changes; changes != nullptr; changes = changes->next) {
         drop_next_extent(changes);
+        give_back_spare(changes);
         publish(changes);
         leave_gate(changes);
       }
@@ -290,6 +339,7 @@ void on_transaction(XactEvent event, void*) {
       for (Changes* changes = all_changes; changes != nullptr; changes = changes->next) {
         drop_next_extent(changes);
         while (changes->count != 0) undo_last(changes);
+        give_back_spare(changes);
         leave_gate(changes);
       }
       all_changes = nullptr;
@@ -407,6 +457,23 @@ void merge_last_changes(Table* table, [[maybe_unused]] Slot ended, Slot made) {
   --changes->count;
   --changes->ended_rows;
   __atomic_fetch_sub(&table->shared->row_count, 1, __ATOMIC_ACQ_REL);
+}
+
+Slot take_spare_slot(Table* table) {
+  // Others may need what is left in a table that is nearly full.
+  constexpr uint64_t kMany = 64, kPlenty = 1 << 16;
+  Changes* changes = changes_of(table);
+  if (changes->spare_begin == changes->spare_end && changes->count >= kMany) {
+    changes->spare_begin = changes->spare_end = 0;
+    LWLockAcquire(table->lock(kSlotsLock), LW_EXCLUSIVE);
+    while (changes->spare_end < kMostSpare && table->rows->spare_slots() > kPlenty) {
+      const Result<Slot> taken = table->rows->take_slot();
+      if (!taken.is_ok()) break;
+      changes->spare[changes->spare_end++] = taken.value();
+    }
+    LWLockRelease(table->lock(kSlotsLock));
+  }
+  return changes->spare_begin == changes->spare_end ? rows::kNoSlot : changes->spare[changes->spare_begin++];
 }
 
 void undo_last_change(Table* table) { undo_last(changes_of(table)); }

@@ -19,6 +19,9 @@ struct Change {
 /// no region.
 void prepare_change(Table* table, uint64_t redo_bytes, uint64_t record_bytes);
 void note_change(Table* table, const Change& change);
+/// A slot, with memory, that this transaction has taken together with others; kNoSlot: one has to be taken alone. After
+/// prepare_change().
+Slot take_spare_slot(Table* table);
 /// The last two changes are one: `ended` was ended, and `made` made in its place.
 void merge_last_changes(Table* table, Slot ended, Slot made);
 /// Takes back the last change.

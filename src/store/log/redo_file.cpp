@@ -43,15 +43,22 @@ void append_operation(Operation operation, rows::Slot slot, std::string_view ima
   bytes->append(image);
 }
 
-std::string make_record(uint64_t xid, std::string_view operations) {
+void begin_record(std::string* record) { record->assign(sizeof(RecordHeader), '\0'); }
+
+void end_record(uint64_t xid, std::string* record) {
+  record->resize((record->size() + kAlign - 1) / kAlign * kAlign, '\0');  // a zero is no operation: it ends the record
   RecordHeader header{};
-  const uint64_t size = sizeof(header) + operations.size(), bytes = (size + kAlign - 1) / kAlign * kAlign;
   header.magic = kRecordMagic;
-  header.bytes = static_cast<uint32_t>(bytes);
+  header.bytes = static_cast<uint32_t>(record->size());
   header.xid = xid;
-  std::string record(reinterpret_cast<const char*>(&header), sizeof(header));
+  std::memcpy(record->data(), &header, sizeof(header));
+}
+
+std::string make_record(uint64_t xid, std::string_view operations) {
+  std::string record;
+  begin_record(&record);
   record.append(operations);
-  record.resize(bytes, '\0');  // a zero is no operation: it ends the record
+  end_record(xid, &record);
   return record;
 }
 

@@ -38,7 +38,11 @@ inline constexpr uint64_t kOperationBytes = 1 + sizeof(rows::Slot);
 /// Appends an operation; `image` is empty for kEnd.
 void append_operation(Operation operation, rows::Slot slot, std::string_view image, std::string* bytes);
 
-/// One record of `operations`, which are at most kMaxRecord with the header. It becomes whole by seal_record().
+/// A record is begun, operations are appended to it, at most kMaxRecord bytes in all, and it is ended. It becomes whole
+/// by seal_record().
+void begin_record(std::string* record);
+void end_record(uint64_t xid, std::string* record);
+/// All of that at once.
 std::string make_record(uint64_t xid, std::string_view operations);
 /// Sets what depends on where the record goes. `record` is aligned to 8 bytes.
 void seal_record(void* record, uint64_t position, uint64_t durable);

@@ -16,6 +16,25 @@ struct Cell {
   std::string_view view() const { return {static_cast<const char*>(data), bytes}; }
 };
 
+/// As memcpy() and memcmp(), without a call for the widths that most values have.
+inline void copy_value(void* to, const void* from, uint32_t bytes) {
+  switch (bytes) {
+    case 4: std::memcpy(to, from, 4); return;
+    case 8: std::memcpy(to, from, 8); return;
+    case 16: std::memcpy(to, from, 16); return;
+    case 0: return;
+    default: std::memcpy(to, from, bytes);
+  }
+}
+inline bool is_same_value(const void* a, const void* b, uint32_t bytes) {
+  if (a == nullptr || b == nullptr) return bytes == 0;
+  switch (bytes) {
+    case 4: return std::memcmp(a, b, 4) == 0;
+    case 8: return std::memcmp(a, b, 8) == 0;
+    default: return std::memcmp(a, b, bytes) == 0;
+  }
+}
+
 inline Cell cell_of(std::string_view bytes) { return {bytes.data(), static_cast<uint32_t>(bytes.size()), false}; }
 
 }  // namespace strom::store::rows

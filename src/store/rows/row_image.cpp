@@ -7,17 +7,9 @@ constexpr size_t kBits = 8;
 }
 
 void append_row(const Shape& shape, std::span<const Cell> cells, std::string* bytes) {
-  const size_t nulls = bytes->size();
-  bytes->append((cells.size() + kBits - 1) / kBits, '\0');
-  for (size_t i = 0; i < cells.size(); ++i) {
-    if (cells[i].is_null) {
-      (*bytes)[nulls + i / kBits] = static_cast<char>((*bytes)[nulls + i / kBits] | (1 << (i % kBits)));
-      continue;
-    }
-    if (shape.columns[i].form == Form::kView)
-      bytes->append(reinterpret_cast<const char*>(&cells[i].bytes), sizeof(cells[i].bytes));
-    bytes->append(static_cast<const char*>(cells[i].data), cells[i].bytes);
-  }
+  const size_t begin = bytes->size();
+  bytes->resize(begin + row_bytes(shape, cells));
+  write_row(shape, cells, reinterpret_cast<uint8_t*>(bytes->data()) + begin);
 }
 
 uint64_t row_bytes(const Shape& shape, std::span<const Cell> cells) noexcept {
@@ -43,7 +35,7 @@ void write_row(const Shape& shape, std::span<const Cell> cells, uint8_t* to) noe
       std::memcpy(to, &cells[i].bytes, sizeof(cells[i].bytes));
       to += sizeof(cells[i].bytes);
     }
-    if (cells[i].bytes != 0) std::memcpy(to, cells[i].data, cells[i].bytes);
+    copy_value(to, cells[i].data, cells[i].bytes);
     to += cells[i].bytes;
   }
 }

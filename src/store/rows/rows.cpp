@@ -113,9 +113,9 @@ void Rows::begin_change(Slot slot, uint32_t xid) const {
   } while (!__atomic_compare_exchange_n(stamp, &before, after, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
 }
 
-void Rows::finish_change(Slot slot) const {
+void Rows::finish_changes(Slot slot, uint32_t count) const {
   constexpr uint64_t kOneOpen = uint64_t{1} << 32;
-  __atomic_fetch_sub(&block_of(slot).stamp, kOneOpen, __ATOMIC_ACQ_REL);
+  __atomic_fetch_sub(&block_of(slot).stamp, count * kOneOpen, __ATOMIC_ACQ_REL);
 }
 
 bool Rows::read_live(const Block& block, uint32_t xid, uint64_t* live) {
@@ -128,15 +128,6 @@ bool Rows::read_live(const Block& block, uint32_t xid, uint64_t* live) {
 }
 
 // Values
-
-bool Rows::has_nulls(uint64_t chunk, uint32_t column) const {
-  const uint8_t* mark = memory_ + layout_->marks + chunk * shape_->columns.size() + column;
-  return __atomic_load_n(mark, __ATOMIC_ACQUIRE) != 0;
-}
-
-const uint8_t* Rows::nulls(uint64_t chunk, uint32_t column) const {
-  return has_nulls(chunk, column) ? chunk_at(chunk) + layout_->nulls[column] : nullptr;
-}
 
 Status Rows::mark_null(Slot slot, uint32_t column) const {
   const uint64_t chunk = slot / layout_->chunk_rows;
@@ -151,13 +142,7 @@ Status Rows::mark_null(Slot slot, uint32_t column) const {
   return Status::ok();
 }
 
-Cell Rows::read(Slot slot, uint32_t column) const {
-  const uint64_t chunk = slot / layout_->chunk_rows, row = slot % layout_->chunk_rows;
-  const uint8_t* flags = nulls(chunk, column);
-  if (flags != nullptr && flags[row] != 0) return {};
-  const Column& described = shape_->columns[column];
-  const uint8_t* value = values(chunk, column) + row * described.value_bytes();
-  if (described.form == Form::kFixed) return {value, described.width, false};
+Cell Rows::read_view(const uint8_t* value) const {
   const auto& view = *reinterpret_cast<const View*>(value);
   if (view.bytes <= kInlineBytes) return {view.inside, view.bytes, false};
   // A version that nobody should look at may be another one's by now.
@@ -186,7 +171,7 @@ Status Rows::write(Slot slot, std::span<const Cell> cells) const {
     }
     if (has_nulls(chunk, i)) (chunk_at(chunk) + layout_->nulls[i])[row] = 0;
     if (column.form == Form::kFixed) {
-      std::memcpy(value, cells[i].data, column.width);
+      copy_value(value, cells[i].data, column.width);
       continue;
     }
     View view{};

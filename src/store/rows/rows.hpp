@@ -92,6 +92,8 @@ class Rows {
   void free_unclaimed();
   void give_slot(Slot slot);
   uint32_t used_slots() const { return __atomic_load_n(&state_->next_unused, __ATOMIC_ACQUIRE); }
+  /// Slots that take_slot() may still give.
+  uint64_t spare_slots() const { return layout_->slots - state_->next_unused + state_->free_slots; }
 
   // ---- Versions
 
@@ -112,7 +114,9 @@ class Rows {
   /// A transaction is about to make or end a version; it calls finish_change() when it has said in the version that it
   /// has committed, or has taken the change back.
   void begin_change(Slot slot, uint32_t xid) const;
-  void finish_change(Slot slot) const;
+  void finish_change(Slot slot) const { finish_changes(slot, 1); }
+  /// `count` changes in the block of `slot`.
+  void finish_changes(Slot slot, uint32_t count) const;
   static Stamp stamp_of(const Block& block) {
     const uint64_t both = __atomic_load_n(&block.stamp, __ATOMIC_ACQUIRE);
     return {static_cast<uint32_t>(both), static_cast<uint32_t>(both >> 32)};
@@ -129,7 +133,23 @@ class Rows {
 
   // ---- Values
 
-  Cell read(Slot slot, uint32_t column) const;
+  Cell read(Slot slot, uint32_t column) const {
+    const uint64_t chunk = slot / layout_->chunk_rows, row = slot % layout_->chunk_rows;
+    const uint8_t* flags = nulls(chunk, column);
+    if (flags != nullptr && flags[row] != 0) return {};
+    const Column& described = shape_->columns[column];
+    const uint8_t* value = values(chunk, column) + row * described.value_bytes();
+    return described.form == Form::kFixed ? Cell{value, described.width, false} : read_view(value);
+  }
+  /// All columns. Member by member: a cell is copied in two words that overlap, and the second one waits for the first.
+  void read_row(Slot slot, std::span<Cell> cells) const {
+    for (uint32_t i = 0; i < cells.size(); ++i) {
+      const Cell cell = read(slot, i);
+      cells[i].data = cell.data;
+      cells[i].bytes = cell.bytes;
+      cells[i].is_null = cell.is_null;
+    }
+  }
   /// Changes when a row has been written into the chunk, before its version is made. So fixed-width values of rows that
   /// a snapshot sees are the same for all who find the same number after they have taken their snapshots.
   uint64_t written(uint64_t chunk) const { return __atomic_load_n(&info(chunk).written, __ATOMIC_ACQUIRE); }
@@ -142,9 +162,14 @@ class Rows {
   void free_values(Slot slot) const;
   const uint8_t* values(uint64_t chunk, uint32_t column) const { return chunk_at(chunk) + layout_->values[column]; }
   /// A byte for each row, 1 = NULL; nullptr: the chunk has never had one there.
-  const uint8_t* nulls(uint64_t chunk, uint32_t column) const;
+  const uint8_t* nulls(uint64_t chunk, uint32_t column) const {
+    return has_nulls(chunk, column) ? chunk_at(chunk) + layout_->nulls[column] : nullptr;
+  }
   /// Whether rows of the chunk have a byte for NULL.
-  bool has_nulls(uint64_t chunk, uint32_t column) const;
+  bool has_nulls(uint64_t chunk, uint32_t column) const {
+    const uint8_t* mark = memory_ + layout_->marks + chunk * shape_->columns.size() + column;
+    return __atomic_load_n(mark, __ATOMIC_ACQUIRE) != 0;
+  }
   const uint8_t* heap_segment(uint32_t segment) const { return memory_ + layout_->heap_begin + segment * kHeapSegment; }
   uint64_t heap_used() const { return __atomic_load_n(&state_->heap_used, __ATOMIC_ACQUIRE); }
 
@@ -155,14 +180,16 @@ class Rows {
   Slot& head(uint64_t bucket) const { return reinterpret_cast<Slot*>(memory_ + layout_->heads)[bucket]; }
   bool has_key(Slot slot, const Cell& key) const {
     const Cell cell = read(slot, static_cast<uint32_t>(shape_->key));
-    return cell.bytes == key.bytes && std::memcmp(cell.data, key.data, key.bytes) == 0;
+    return cell.bytes == key.bytes && is_same_value(cell.data, key.data, key.bytes);
   }
-  /// Asks for the memory that has_key() needs.
+  /// Takes the memory that has_key() needs to the processor. By loads, since a prefetch is dropped where the page is
+  /// not in the processor's tables; loads of many slots, whose values nobody waits for, overlap as well.
   void fetch_key(Slot slot) const {
     const auto key = static_cast<uint32_t>(shape_->key);
     const uint64_t row = slot % layout_->chunk_rows;
-    __builtin_prefetch(values(slot / layout_->chunk_rows, key) + row * shape_->columns[key].value_bytes());
+    touch(values(slot / layout_->chunk_rows, key) + row * shape_->columns[key].value_bytes());
   }
+  void fetch_version(Slot slot) const { touch(reinterpret_cast<const uint8_t*>(&version(slot))); }
   /// Asks for the memory that free_values() needs.
   void fetch_values(Slot slot) const {
     const uint64_t chunk = slot / layout_->chunk_rows, row = slot % layout_->chunk_rows;
@@ -175,7 +202,12 @@ class Rows {
   bool unlink(uint64_t bucket, Slot slot) const;
 
  private:
+  static void touch(const uint8_t* at) {
+    const uint8_t byte = __atomic_load_n(at, __ATOMIC_RELAXED);
+    asm volatile("" : : "r"(byte));
+  }
   uint8_t* chunk_at(uint64_t chunk) const { return memory_ + layout_->chunk_begin + chunk * layout_->chunk_bytes; }
+  Cell read_view(const uint8_t* value) const;
   Status add_chunk();
   Status mark_null(Slot slot, uint32_t column) const;
   Result<uint64_t> take_heap(uint32_t bytes) const;
