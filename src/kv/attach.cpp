@@ -9,8 +9,9 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
-#include "base/descriptor.hpp"
+#include "base/descriptor_message.hpp"
 #include "kv/tcp.hpp"
 #include "store/region/attach.hpp"
 
@@ -27,7 +28,7 @@ stromkv_status fail(std::string* what, const std::string& action, const char* pa
   return STROMKV_IO;
 }
 
-stromkv_status receive(int socket, const char* path, int* descriptor, std::string* what) {
+stromkv_status receive(int socket, const char* path, base::Descriptor* descriptor, std::string* what) {
   struct pollfd ready{socket, POLLIN, 0};
   int polled;
   do polled = poll(&ready, 1, kPatienceMs);
@@ -35,40 +36,28 @@ stromkv_status receive(int socket, const char* path, int* descriptor, std::strin
   if (polled == 0) errno = ETIMEDOUT;
   if (polled <= 0) return fail(what, "wait for an answer on", path);
   region::AttachAnswer answer{};
-  struct iovec part{&answer, sizeof(answer)};
-  alignas(struct cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
-  struct msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = space;
-  message.msg_controllen = sizeof(space);
   ssize_t got;
-  do got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_WAITALL);
+  base::Descriptor received;
+  do
+    got =
+        base::receive_with_descriptor(socket, reinterpret_cast<char*>(&answer), sizeof(answer), MSG_WAITALL, &received);
   while (got < 0 && errno == EINTR);
   if (got < 0) return fail(what, "read from", path);
-  *descriptor = descriptor_in(&message);
   const bool is_answer = got == static_cast<ssize_t>(sizeof(answer)) && answer.magic == region::kAttachMagic;
   stromkv_status status = STROMKV_IO;
-  if (is_answer && answer.status == region::AttachStatus::kGranted && *descriptor >= 0) return STROMKV_OK;
+  if (is_answer && answer.status == region::AttachStatus::kGranted && received.is_open()) {
+    *descriptor = std::move(received);
+    return STROMKV_OK;
+  }
   if (is_answer && answer.status == region::AttachStatus::kRefused) status = STROMKV_REFUSED;
   if (is_answer && answer.status == region::AttachStatus::kMoved) status = STROMKV_MOVED;
   if (is_answer && answer.status == region::AttachStatus::kUnsupported) status = STROMKV_UNSUPPORTED;
-  if (*descriptor >= 0) close(*descriptor);
-  *descriptor = -1;
   *what = status == STROMKV_IO ? std::string("there is no server of published regions behind socket \"") + path + "\""
                                : stromkv_status_text(status);
   return status;
 }
 
 }  // namespace
-
-int descriptor_in(struct msghdr* message) {
-  int found = -1;
-  for (struct cmsghdr* part = CMSG_FIRSTHDR(message); part != nullptr; part = CMSG_NXTHDR(message, part))
-    if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS && part->cmsg_len == CMSG_LEN(sizeof(int)))
-      std::memcpy(&found, CMSG_DATA(part), sizeof(found));
-  return found;
-}
 
 bool parse_token(const char* text, uint8_t* bytes) {
   if (strlen(text) != size_t{2} * region::kTokenBytes) return false;
@@ -107,7 +96,7 @@ int connect_to(const char* path, std::string* what) {
   return -1;
 }
 
-stromkv_status receive_region(const char* path, const char* token, int* descriptor, std::string* what) {
+stromkv_status receive_region(const char* path, const char* token, base::Descriptor* descriptor, std::string* what) {
   region::AttachRequest request{region::kAttachMagic, region::kAttachVersion, 0, {}};
   if (!parse_token(token, request.token)) {
     *what = "a token has 32 hexadecimal digits";

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/descriptor_message.hpp"
 #include "kv/attach.hpp"
 #include "kv/tcp.hpp"
 #include "store/message/giving_way.hpp"
@@ -40,21 +41,6 @@ stromkv_status silence(std::string* what) { return end(STROMKV_SILENT, stromkv_s
 
 constexpr const char* kEnded = "the server has ended the connection";
 constexpr const char* kNotUnderstood = "the server's answer is not understood";
-
-/// As recv(), and takes a descriptor that comes with the bytes.
-ssize_t receive_with_descriptor(int socket, char* bytes, size_t size, base::Descriptor* descriptor) {
-  struct iovec part{bytes, size};
-  alignas(struct cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
-  struct msghdr received{};
-  received.msg_iov = &part;
-  received.msg_iovlen = 1;
-  received.msg_control = space;
-  received.msg_controllen = sizeof(space);
-  const ssize_t got = recvmsg(socket, &received, MSG_CMSG_CLOEXEC);
-  const int found = got > 0 ? descriptor_in(&received) : -1;
-  if (found >= 0) *descriptor = base::Descriptor(found);
-  return got;
-}
 
 }  // namespace
 
@@ -104,7 +90,7 @@ stromkv_status Channel::receive(std::string* input, std::string* what) {
   if (rings_.is_there()) return receive_by_rings(input, what);
   ssize_t got;
   do
-    got = expects_rings_ ? receive_with_descriptor(socket_.get(), part_.get(), kPart, &received_)
+    got = expects_rings_ ? base::receive_with_descriptor(socket_.get(), part_.get(), kPart, 0, &received_)
                          : recv(socket_.get(), part_.get(), kPart, 0);
   while (got < 0 && errno == EINTR);
   if (got < 0 && errno == EAGAIN) return silence(what);

@@ -348,7 +348,7 @@ stromkv_status stromkv_attach(const char* socket, const char* token, stromkv** t
   *table = nullptr;
   if (socket == nullptr || token == nullptr) return STROMKV_INVALID;
   try {
-    int descriptor = -1;
+    strom::base::Descriptor descriptor;
     std::string what;
     const bool is_by_rdma = strom::kv::is_by_rdma(socket);
     if (is_by_rdma || strom::kv::is_by_tcp(socket)) {
@@ -364,9 +364,7 @@ stromkv_status stromkv_attach(const char* socket, const char* token, stromkv** t
       tell(what, error, error_bytes);
       return received;
     }
-    const stromkv_status attached = attach(descriptor, table, error, error_bytes);
-    close(descriptor);
-    return attached;
+    return attach(descriptor.get(), table, error, error_bytes);
   } catch (const std::bad_alloc&) {
     return STROMKV_NO_MEMORY;
   }

@@ -8,8 +8,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
+#include "base/descriptor_message.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/kv_server/tcp.hpp"
 #include "pg/store/server_headers.hpp"
@@ -227,22 +227,9 @@ bool Clients::offer_rings(Client* client) {
 
 /// As send(). The client gets the descriptor of its rings with the first byte.
 ssize_t Clients::send_part(Client* client) const {
-  struct iovec part{client->output.data() + client->sent, client->output.size() - client->sent};
-  alignas(struct cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
-  struct msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (client->rings != nullptr) {
-    const int descriptor = client->rings->descriptor.get();
-    message.msg_control = space;
-    message.msg_controllen = sizeof(space);
-    struct cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
-  }
-  return sendmsg(client->descriptor, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  const std::string_view left = std::string_view(client->output).substr(client->sent);
+  const int rings = client->rings == nullptr ? -1 : client->rings->descriptor.get();
+  return base::send_with_descriptor(client->descriptor, left, rings, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 /// False: it gets no more.

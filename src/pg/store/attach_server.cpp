@@ -10,7 +10,9 @@
 #include <cerrno>
 #include <map>
 #include <string>
+#include <string_view>
 
+#include "base/descriptor_message.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/store/control.hpp"
 #include "pg/store/published.hpp"
@@ -71,23 +73,11 @@ int open_region(const Grant& grant) {
 }
 
 void send_answer(int client, region::AttachStatus status, int descriptor) {
-  region::AttachAnswer answer{region::kAttachMagic, status, region::kAttachVersion};
-  struct iovec part{&answer, sizeof(answer)};
-  alignas(struct cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
-  struct msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (descriptor >= 0) {
-    message.msg_control = space;
-    message.msg_controllen = sizeof(space);
-    struct cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
-  }
+  const region::AttachAnswer answer{region::kAttachMagic, status, region::kAttachVersion};
+  const std::string_view bytes(reinterpret_cast<const char*>(&answer), sizeof(answer));
   // The answer fits into the socket's buffer. A client that has gone needs none.
-  [[maybe_unused]] const ssize_t sent = sendmsg(client, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  [[maybe_unused]] const ssize_t sent =
+      base::send_with_descriptor(client, bytes, descriptor, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void answer(int client, const region::AttachRequest& request) {
@@ -97,9 +87,9 @@ void answer(int client, const region::AttachRequest& request) {
   const uint8_t* token = request.token;
   if (!boundary::guard([token, &grant] { return use_token(token, false, &grant); }))
     return send_answer(client, region::AttachStatus::kRefused, -1);
-  const int descriptor = open_region(grant);
-  send_answer(client, descriptor >= 0 ? region::AttachStatus::kGranted : region::AttachStatus::kMoved, descriptor);
-  if (descriptor >= 0) close(descriptor);
+  const base::Descriptor descriptor(open_region(grant));
+  send_answer(client, descriptor.is_open() ? region::AttachStatus::kGranted : region::AttachStatus::kMoved,
+              descriptor.get());
 }
 
 void accept_clients() {
