@@ -9,6 +9,7 @@
 
 #include "base/os_error.hpp"
 #include "service/protocol.hpp"
+#include "service/run_reader.hpp"
 
 namespace strom::service {
 namespace {
@@ -23,11 +24,6 @@ uint64_t microseconds_since(std::chrono::steady_clock::time_point begin) {
       std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - begin).count());
 }
 
-Status invalid(const char* what) {
-  return Status(ErrorCode::kProtocolViolation, std::string("invalid task of the GPU service: ") + what);
-}
-
-constexpr uint32_t kMostStates = 1 << 16, kMostPages = 1 << 20;
 constexpr size_t kMostFiles = 256;  // of a session
 /// Of the device's memory, which is kept for the next session. The workers of one query may have gigabytes, and to make
 /// these anew took an H100 70 ms, in which nothing else went on.
@@ -107,7 +103,7 @@ Status DeviceRunner::settle_columns(uint32_t session, const SettleColumns& reque
   STROM_TRY(device_->use());
   for (const SettledColumn& column : request.columns) {
     if (column.is_published > 1 || column.shape.size() > engine::device::DeviceCache::kMostShapeBytes)
-      return invalid("column");
+      return invalid_task("column");
     STROM_TRY(columns_->settle(session, column));
   }
   return {};
@@ -124,7 +120,7 @@ Result<TaskOutput> DeviceRunner::make_room(const Task& task) {
     if (request.name_bytes == 0 || request.name_bytes > engine::device::DeviceCache::kMostMirroredNameBytes ||
         request.label_bytes > columnar::BatchOrigin::kMostLabelBytes || columns.size() == kColumnsPerMessage ||
         request.mirrored > 1)
-      return invalid("column");
+      return invalid_task("column");
     engine::device::OfferedColumn& column = columns.emplace_back();
     column.number = request.column;
     column.bytes = request.bytes;
@@ -151,7 +147,7 @@ Result<TaskOutput> DeviceRunner::mirror(const Task& task) const {
   ColumnStore::Region region = columns_->use(task.session, request.number, true);
   const bool is_written = region != nullptr;
   if (!is_written) region = columns_->use(task.session, request.number, false);
-  if (region == nullptr || region->host() == nullptr) return invalid("no such join table");
+  if (region == nullptr || region->host() == nullptr) return invalid_task("no such join table");
   TaskOutput output;
   STROM_ASSIGN(output.bulk, static_cast<const SharedRegion&>(*region).copy_file(is_written));
   return output;
@@ -163,7 +159,7 @@ Result<TaskOutput> DeviceRunner::allocate(const Task& task) {
   std::string_view arguments = task.arguments;
   Allocate request;
   STROM_TRY(take(&arguments, &request));
-  if (task.memory == 0 || request.mirrored > 1) return invalid("memory");
+  if (task.memory == 0 || request.mirrored > 1) return invalid_task("memory");
   columns_->give_back();
   auto created = pool_.take(task.memory, request.mirrored == 1);
   // The device may be out of memory in one piece.
@@ -185,79 +181,16 @@ Result<TaskOutput> DeviceRunner::release(const Task& task) {
   Release request;
   STROM_TRY(take(&arguments, &request));
   const std::shared_ptr<SharedRegion> region = sessions_.remove(task.session, request.region);
-  if (region == nullptr) return invalid("no such memory");
+  if (region == nullptr) return invalid_task("no such memory");
   TaskOutput output;
   output.returned = region->size();
   return output;
 }
 
 Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
-  std::string_view arguments = task.arguments;
-  Run request;
-  STROM_TRY(take(&arguments, &request));
-  if (arguments.size() != (uint64_t{request.in} + request.out) * sizeof(RunRange) +
-                              uint64_t{request.cached} * sizeof(RunColumn) +
-                              uint64_t{request.files} * sizeof(RunFileRange) ||
-      request.count > kMostStates)
-    return invalid("sizes");
-  engine::device::DeviceWork work;
-  // A client that gives up its work releases its memory at once, and tiles may go on with any of it.
-  const std::vector<std::shared_ptr<SharedRegion>> held = sessions_.all(task.session);
-  const auto region_of = [&](const RunRange& range) -> const SharedRegion* {
-    const std::shared_ptr<SharedRegion> region = sessions_.find(task.session, range.region);
-    const bool fits =
-        region != nullptr && range.offset <= region->size() && range.bytes <= region->size() - range.offset;
-    return fits ? region.get() : nullptr;
-  };
-  const auto mirrored = [&](const RunRange& range) -> Result<engine::device::DeviceRange> {
-    const SharedRegion* region = region_of(range);
-    if (region == nullptr || region->host() == nullptr) return invalid("range");
-    return engine::device::DeviceRange{region, range.offset, range.bytes};
-  };
-  for (uint32_t i = 0; i < request.in + request.out; ++i) {
-    RunRange range;
-    STROM_TRY(take(&arguments, &range));
-    STROM_ASSIGN((i < request.in ? work.in : work.out).emplace_back(), mirrored(range));
-  }
-  std::vector<ColumnStore::Region> cached;
-  for (uint32_t i = 0; i < request.cached; ++i) {
-    RunColumn column;
-    STROM_TRY(take(&arguments, &column));
-    cached.push_back(columns_->use(task.session, column.number, column.from.bytes > 0));
-    if (cached.back() == nullptr || column.from.bytes > cached.back()->size()) return invalid("column");
-    if (column.from.bytes == 0) continue;
-    const bool is_own = column.from.region == 0 && cached.back()->host() != nullptr && column.from.offset == 0;
-    engine::device::DeviceRange from{cached.back().get(), 0, column.from.bytes};
-    if (!is_own) {
-      STROM_ASSIGN(from, mirrored(column.from));
-    }
-    work.fills.push_back({cached.back().get(), from});
-  }
-  for (uint32_t i = 0; i < request.files; ++i) {
-    RunFileRange range;
-    STROM_TRY(take(&arguments, &range));
-    const SharedRegion* region = region_of(range.to);
-    std::shared_ptr<const StoredFile> file = files_.find(task.session, range.file);
-    constexpr uint64_t kMostOffset = INT64_MAX;
-    if (region == nullptr || file == nullptr || range.file_offset > kMostOffset - range.to.bytes)
-      return invalid("range of a file");
-    work.files.push_back({std::move(file), range.file_offset, region, range.to.offset, range.to.bytes});
-  }
-  if (request.count > 0 &&
-      (!sessions_.holds(task.session, request.states, uint64_t{request.count} * sizeof(engine::block::TileState)) ||
-       !sessions_.holds(task.session, request.results, uint64_t{request.count} * sizeof(engine::block::RunResult)) ||
-       (request.stop != 0 && !sessions_.holds(task.session, request.stop, sizeof(int32_t)))))
-    return invalid("address");
-  if (request.pages != 0 && (request.page_count == 0 || request.page_count > kMostPages ||
-                             !sessions_.holds(task.session, request.pages, sizeof(engine::block::PageTask))))
-    return invalid("pages");
-  work.states = reinterpret_cast<engine::block::TileState*>(request.states);
-  work.results = reinterpret_cast<engine::block::RunResult*>(request.results);
-  work.count = static_cast<int>(request.count);
-  work.stop = reinterpret_cast<int32_t*>(request.stop);
-  work.pages = reinterpret_cast<const engine::block::PageTask*>(request.pages);
-  work.page_count = request.page_count;
-  STROM_TRY(local_device_.run(work, [&task] { return !task.stop; }));
+  RunReader request(task.session, &sessions_, columns_.get(), &files_);
+  STROM_TRY(request.read(task.arguments));
+  STROM_TRY(local_device_.run(request.work(), [&task] { return !task.stop; }));
   return TaskOutput();
 }
 
@@ -265,7 +198,7 @@ Result<TaskOutput> DeviceRunner::open_file(const Task& task) {
   std::string_view arguments = task.arguments;
   OpenFile request;
   STROM_TRY(take(&arguments, &request));
-  if (task.descriptors.size() != 1 || request.only_asks > 1) return invalid("a file needs a descriptor");
+  if (task.descriptors.size() != 1 || request.only_asks > 1) return invalid_task("a file needs a descriptor");
   STROM_ASSIGN(std::shared_ptr<const StoredFile> file,
                local_device_.storage().open(task.descriptors[0].get(), std::string(arguments)));
   OpenedFile opened;
@@ -286,7 +219,7 @@ Result<TaskOutput> DeviceRunner::close_file(const Task& task) {
   std::string_view arguments = task.arguments;
   CloseFile request;
   STROM_TRY(take(&arguments, &request));
-  if (files_.remove(task.session, request.file) == nullptr) return invalid("no such file");
+  if (files_.remove(task.session, request.file) == nullptr) return invalid_task("no such file");
   return TaskOutput();
 }
 
@@ -294,7 +227,7 @@ Result<TaskOutput> DeviceRunner::share(Task& task) {
   std::string_view arguments = task.arguments;
   Share request;
   STROM_TRY(take(&arguments, &request));
-  if (task.descriptors.size() != 2 || request.bytes == 0) return invalid("shared memory needs a file and a pipe");
+  if (task.descriptors.size() != 2 || request.bytes == 0) return invalid_task("shared memory needs a file and a pipe");
   STROM_ASSIGN(const Shared shared, shared_->add(task.descriptors[0].get(), request.bytes,
                                                  std::move(task.descriptors[1]), [&task] { return !task.stop; }));
   TaskOutput output;
@@ -304,7 +237,7 @@ Result<TaskOutput> DeviceRunner::share(Task& task) {
 
 Result<TaskOutput> DeviceRunner::self_test(const Task& task) const {
   if (task.descriptors.size() != 1 || task.memory < kSelfTestMemory)
-    return invalid("a self test needs a file and memory");
+    return invalid_task("a self test needs a file and memory");
   STROM_ASSIGN(const device::DeviceMemory memory, device_->allocate(kSelfTestMemory));
   STROM_ASSIGN(const device::PinnedMemory sent, device_->allocate_pinned(kSelfTestMemory));
   STROM_ASSIGN(const device::PinnedMemory received, device_->allocate_pinned(kSelfTestMemory));

@@ -257,6 +257,7 @@ StrView DeviceWorker::host_text(StrView text) {
 void DeviceWorker::take_output(size_t i) {
   block::OutputBuffer& output = control<block::OutputBuffer>(at_.outputs)[i];
   std::vector<TableColumn> columns;
+  columns.reserve(layout_.outputs.size());
   for (size_t c = 0; c < layout_.outputs.size(); ++c)
     columns.push_back({host_data(i, layout_.outputs[c].first),
                        reinterpret_cast<uint8_t*>(host_data(i, layout_.outputs[c].second)), assembly_.output_phys[c]});

@@ -122,52 +122,69 @@ Result<NodeId> Builder::fix_decimal(NodeId arg, int16_t scale, bool truncates, i
   return add({NodeKind::kFixDecimal, {TypeId::kNumeric, scale}, imm, {arg, kNoNode, kNoNode}});
 }
 
-Result<NodeId> Builder::call(std::string_view pg_name, const std::vector<NodeId>& given, std::string_view field) {
-  std::vector<NodeId> args = given;
-  std::vector<TypeId> types = types_of(program_, args);
-  if (std::find(types.begin(), types.end(), TypeId::kDecimal) != types.end()) {
-    for (NodeId& arg : args)
-      if (program_.nodes[arg].type.type == TypeId::kNumeric) arg = to_decimal(arg);
-    types = types_of(program_, args);
+// Casts from numeric have node kinds of their own. kNoNode: `pg_name` is none.
+NodeId Builder::numeric_cast(std::string_view pg_name, NodeId arg) {
+  if (pg_name == "int2") return add({NodeKind::kNumericToInt, {TypeId::kInt2, 0}, 0, {arg, kNoNode, kNoNode}});
+  if (pg_name == "int4") return add({NodeKind::kNumericToInt, {TypeId::kInt4, 0}, 0, {arg, kNoNode, kNoNode}});
+  if (pg_name == "int8") return add({NodeKind::kNumericToInt, {TypeId::kInt8, 0}, 0, {arg, kNoNode, kNoNode}});
+  if (pg_name == "float8") return add({NodeKind::kNumericToFloat, {TypeId::kFloat8, 0}, 0, {arg, kNoNode, kNoNode}});
+  return kNoNode;
+}
+
+void Builder::numerics_to_decimals(std::vector<NodeId>* args, std::vector<TypeId>* types) {
+  for (NodeId& arg : *args)
+    if (program_.nodes[arg].type.type == TypeId::kNumeric) arg = to_decimal(arg);
+  *types = types_of(program_, *args);
+}
+
+// Arguments are made decimals where only such a function is there.
+Result<const FunctionInfo*> Builder::function_for(std::string_view pg_name, std::vector<NodeId>* args,
+                                                  std::string_view field) {
+  std::vector<TypeId> types = types_of(program_, *args);
+  const auto has = [&types](TypeId type) { return std::find(types.begin(), types.end(), type) != types.end(); };
+  const auto find = [&] {
+    return registry::find_function(pg_name, types.data(), static_cast<int>(types.size()), field);
+  };
+  if (has(TypeId::kDecimal)) numerics_to_decimals(args, &types);
+  const FunctionInfo* info = find();
+  if (info == nullptr && has(TypeId::kNumeric)) {
+    numerics_to_decimals(args, &types);
+    info = find();
   }
-  if (args.size() == 1 && types[0] == TypeId::kNumeric) {  // casts from numeric have node kinds of their own
-    const NodeId arg = args[0];
-    if (pg_name == "int2") return add({NodeKind::kNumericToInt, {TypeId::kInt2, 0}, 0, {arg, kNoNode, kNoNode}});
-    if (pg_name == "int4") return add({NodeKind::kNumericToInt, {TypeId::kInt4, 0}, 0, {arg, kNoNode, kNoNode}});
-    if (pg_name == "int8") return add({NodeKind::kNumericToInt, {TypeId::kInt8, 0}, 0, {arg, kNoNode, kNoNode}});
-    if (pg_name == "float8") return add({NodeKind::kNumericToFloat, {TypeId::kFloat8, 0}, 0, {arg, kNoNode, kNoNode}});
-  }
-  const FunctionInfo* info = registry::find_function(pg_name, types.data(), static_cast<int>(args.size()), field);
-  if (info == nullptr && std::find(types.begin(), types.end(), TypeId::kNumeric) != types.end()) {
-    for (NodeId& arg : args)  // there may be one for values with a scale each
-      if (program_.nodes[arg].type.type == TypeId::kNumeric) arg = to_decimal(arg);
-    types = types_of(program_, args);
-    info = registry::find_function(pg_name, types.data(), static_cast<int>(args.size()), field);
-  }
-  if (info == nullptr) {
-    std::string signature(pg_name);
-    signature += '(';
-    for (size_t i = 0; i < types.size(); ++i)
-      signature.append(i ? ", " : "").append(registry::type_info(types[i]).pg_name);
-    return unsupported("function " + signature + ")" + (field.empty() ? "" : " of field " + std::string(field)) +
-                       " is not supported");
-  }
+  if (info != nullptr) return info;
+  std::string signature(pg_name);
+  signature += '(';
+  for (size_t i = 0; i < types.size(); ++i)
+    signature.append(i ? ", " : "").append(registry::type_info(types[i]).pg_name);
+  return unsupported("function " + signature + ")" + (field.empty() ? "" : " of field " + std::string(field)) +
+                     " is not supported");
+}
+
+// Of the function's result, where that is a numeric. Arguments get one scale where the function wants it.
+Result<int16_t> Builder::result_scale(const FunctionInfo& info, std::vector<NodeId>* args) {
   int16_t scale = 0;
-  if (info->traits & registry::kSameScale) {
-    for (NodeId arg : args) scale = std::max(scale, program_.nodes[arg].type.scale);
-    for (NodeId& arg : args) {
+  if (info.traits & registry::kSameScale) {
+    for (NodeId arg : *args) scale = std::max(scale, program_.nodes[arg].type.scale);
+    for (NodeId& arg : *args) {
       STROM_ASSIGN(arg, rescale(arg, scale));
     }
-  } else if (info->traits & registry::kScaleSum) {
-    for (NodeId arg : args) scale = static_cast<int16_t>(scale + program_.nodes[arg].type.scale);
+  } else if (info.traits & registry::kScaleSum) {
+    for (NodeId arg : *args) scale = static_cast<int16_t>(scale + program_.nodes[arg].type.scale);
     if (scale > base::kMaxDecimalDigits) return unsupported("numeric product of scale " + std::to_string(scale));
   }
-  if (info->traits & registry::kScale0) scale = 0;
-  if (info->traits & registry::kScale3) scale = 3;
-  if (info->traits & registry::kScale6) scale = 6;
-  Node node{NodeKind::kCall,
-            {info->result, info->result == TypeId::kNumeric ? scale : int16_t{0}},
-            static_cast<uint32_t>(info->id)};
+  if (info.traits & registry::kScale0) scale = 0;
+  if (info.traits & registry::kScale3) scale = 3;
+  if (info.traits & registry::kScale6) scale = 6;
+  return info.result == TypeId::kNumeric ? scale : int16_t{0};
+}
+
+Result<NodeId> Builder::call(std::string_view pg_name, const std::vector<NodeId>& given, std::string_view field) {
+  if (given.size() == 1 && program_.nodes[given[0]].type.type == TypeId::kNumeric)
+    if (const NodeId cast = numeric_cast(pg_name, given[0]); cast != kNoNode) return cast;
+  std::vector<NodeId> args = given;
+  STROM_ASSIGN(const FunctionInfo* info, function_for(pg_name, &args, field));
+  STROM_ASSIGN(const int16_t scale, result_scale(*info, &args));
+  Node node{NodeKind::kCall, {info->result, scale}, static_cast<uint32_t>(info->id)};
   for (size_t i = 0; i < args.size(); ++i) node.args[i] = args[i];
   return add(node);
 }

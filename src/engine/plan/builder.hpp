@@ -9,6 +9,7 @@
 
 #include "base/status.hpp"
 #include "engine/plan/ir.hpp"
+#include "registry/functions.hpp"
 
 namespace strom::engine::plan {
 
@@ -62,6 +63,11 @@ class Builder {
     bool operator()(const Node& a, const Node& b) const;
   };
 
+  NodeId numeric_cast(std::string_view pg_name, NodeId arg);
+  void numerics_to_decimals(std::vector<NodeId>* args, std::vector<registry::TypeId>* types);
+  Result<const registry::FunctionInfo*> function_for(std::string_view pg_name, std::vector<NodeId>* args,
+                                                     std::string_view field);
+  Result<int16_t> result_scale(const registry::FunctionInfo& info, std::vector<NodeId>* args);
   Status unify(NodeId* a, NodeId* b);
   NodeId add(const Node& node);
   Program& program_;
