@@ -132,7 +132,7 @@ try:
     equal(answers(gpu), wanted, "the CPU's answers")
     equal(device_of(gpu, QUERIES[0]), ["Device: GPU0 (memory of its own (cpu))"], "EXPLAIN tells the device")
     ok("CPU" in device_of(cpu, QUERIES[0])[0], "and that it was the CPU")
-    auto = connect(server, "auto", cpu_tuple_cost="0.0001")
+    auto = connect(server, "auto", cpu_tuple_cost="0.0001", gpu_setup_cost="1000", gpu_tuple_cost="0.0001")
     ok("CPU" in device_of(auto, "SELECT count(*) FROM heap WHERE n = 1")[0], "too few rows to be worth it")
     auto.execute("SET pg_strom.gpu_setup_cost = 1; SET pg_strom.gpu_tuple_cost = 0.00001")
     ok("GPU0" in device_of(auto, "SELECT count(*) FROM heap WHERE n = 1")[0], "enough rows to be worth it")
