@@ -3,7 +3,8 @@
 A file is clean for as long as it, the repository's headers below it, .clang-tidy, its compile command and the base are
 what they were: their hash is kept in .strom/style/tidy.json. Of the others, those that were changed last in git come
 first, until the time is up. So a run from nothing checks the newest changes, and the runs after it the rest.
-`--tidy-all` checks all lines of all files.
+`--tidy-all` checks all lines of all files, and shows what it finds as it finds it. STROM_CLANG_TIDY names another program
+than clang-tidy-19; later releases leave system headers alone and take half of the time.
 """
 import concurrent.futures
 import hashlib
@@ -18,10 +19,12 @@ import time
 from layers import Includes
 from tree import CPP, Violation
 
+PROGRAM = os.environ.get("STROM_CLANG_TIDY", "clang-tidy-19")
 DATABASE = "build/compile_commands.json"
 STAMPS = ".strom/style/tidy.json"
 SECONDS = 30  # for starting new files; one that runs is waited for
 MOST_SECONDS = 60  # for one file, which is otherwise left to a later run
+MOST_SECONDS_OF_ALL = 900  # for one file, where none is left to a later run
 FOLDERS = ("src", "tools", "test", "bench")
 WHOLE_FILE = [[1, 1_000_000]]
 WARNING = re.compile(r"^(\S+?):(\d+):\d+: (?:warning|error): (.*)$", re.M)
@@ -91,9 +94,9 @@ def newest_first(tree, paths):
     return sorted(paths, key=lambda path: (order.get(path, len(order)), path))
 
 
-def tidy(tree, path, line_filter):
+def tidy(tree, path, line_filter, most_seconds):
     """What clang-tidy finds in one file and the repository's headers below it; None when it takes too long."""
-    command = ["timeout", "--kill-after=5", str(MOST_SECONDS), "clang-tidy-19", "--quiet", "-p", "build"]
+    command = ["timeout", "--kill-after=5", str(most_seconds), PROGRAM, "--quiet", "-p", "build"]
     done = subprocess.run([*command, *line_filter, path], cwd=tree.root, capture_output=True, text=True)
     if done.returncode in (124, 137):
         return None
@@ -103,10 +106,11 @@ def tidy(tree, path, line_filter):
     return sorted(lines)
 
 
-def tidy_files(tree, paths, line_filter, seconds):
-    """{path: what clang-tidy finds} of as many of the paths as can be begun in the time."""
+def tidy_files(tree, paths, line_filter, everything, found_in):
+    """{path: what clang-tidy finds} of as many of the paths as can be begun in the time; found_in(path, lines) is called
+    as they come, by one thread at a time."""
     waiting, lock, results = list(paths), threading.Lock(), {}
-    end = time.monotonic() + seconds
+    end = time.monotonic() + (float("inf") if everything else SECONDS)
 
     def work():
         while True:
@@ -114,15 +118,23 @@ def tidy_files(tree, paths, line_filter, seconds):
                 if not waiting or time.monotonic() > end:
                     return
                 path = waiting.pop(0)
-            found = tidy(tree, path, line_filter)
+            found = tidy(tree, path, line_filter, MOST_SECONDS_OF_ALL if everything else MOST_SECONDS)
             if found is not None:
-                results[path] = found
+                with lock:
+                    results[path] = found
+                    found_in(path, found)
 
     workers = os.cpu_count() or 1
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         for task in [pool.submit(work) for _ in range(workers)]:
             task.result()
     return results
+
+
+def write_whole(path, text):
+    new = path.with_suffix(".new")
+    new.write_text(text)
+    new.replace(path)
 
 
 def check_tidy(tree, everything=False, base=None, say=print):
@@ -140,12 +152,20 @@ def check_tidy(tree, everything=False, base=None, say=print):
     stamps = json.loads(stamps_file.read_text()) if stamps_file.exists() else {}
     stale = newest_first(tree, [path for path in paths if stamps.get(path) != wanted[path]])
     names = [{"name": path, "lines": lines} for path, lines in changed.items()]
-    results = tidy_files(tree, stale, [] if everything else [f"--line-filter={json.dumps(names)}"],
-                         float("inf") if everything else SECONDS)
-    stamps.update({path: wanted[path] for path, lines in results.items() if not lines})
     stamps_file.parent.mkdir(parents=True, exist_ok=True)
-    stamps_file.write_text(json.dumps(stamps, indent=0, sort_keys=True))
+
+    def stamp(path, lines):
+        """At once, so that a run which is broken off goes on where it was."""
+        if not lines:
+            stamps[path] = wanted[path]
+            write_whole(stamps_file, json.dumps(stamps, indent=0, sort_keys=True))
+        for line in lines if everything else []:
+            say(f"        {line}")
+
+    results = tidy_files(tree, stale, [] if everything else [f"--line-filter={json.dumps(names)}"], everything, stamp)
     say(f"        clang-tidy: {len(paths)} files, {len(paths) - len(stale)} clean before, {len(results)} checked now, "
         f"{len(stale) - len(results)} left to later runs")
     lines = sorted({line for found in results.values() for line in found})
+    if everything:
+        lines += [f"{path}: clang-tidy takes more than {MOST_SECONDS_OF_ALL} s" for path in stale if path not in results]
     return [Violation("clang-tidy", line.split(":")[0], line) for line in lines]
