@@ -36,7 +36,8 @@ class Tree:
         return sorted(found)
 
     def git(self, *arguments):
-        done = subprocess.run(["git", "-C", self.root, *arguments], capture_output=True, text=True, check=True)
+        done = subprocess.run(["git", "-C", self.root, *arguments], capture_output=True, text=True, errors="replace",
+                              check=True)
         return done.stdout
 
     def base(self):

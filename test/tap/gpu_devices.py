@@ -173,7 +173,7 @@ try:
     # Several devices.
     # On a busy machine a thread may find nothing left to do.
     all_devices = ["Device: " + ", ".join(f"GPU{i} (memory of its own (cpu))" for i in range(DEVICES))]
-    ok(wait_until(lambda: devices_of(auto, GROUPS) == all_devices, 20), "threads of a query are spread")
+    ok(wait_until(lambda: devices_of(auto, GROUPS) == all_devices, 60), "threads of a query are spread")
     one = connect(server, "gpu", cpu_threads="1")
     others = [connect(server, "gpu", cpu_threads="1") for _ in range(DEVICES - 1)]
     for session in (one, *others):
@@ -210,7 +210,7 @@ try:
     equal(spread.execute(north).fetchall(), wanted_north, "answers of several devices that keep columns")
     ok(wait_until(lambda: spread.execute(north) and pieces("north") >= most, 30), "each column is kept", pieces("north"))
     ok(wait_until(lambda: is_kept(north), 30), "and found where it is", columns_of(spread, north))
-    ok(wait_until(lambda: len(devices_of(spread, north)[0].split(", ")) == DEVICES, 20), "by all devices", devices_of(spread, north))
+    ok(wait_until(lambda: len(devices_of(spread, north)[0].split(", ")) == DEVICES, 60), "by all devices", devices_of(spread, north))
     equal(pieces("north"), most, "of which no two keep the same")
     equal(spread.execute(north).fetchall(), wanted_north, "with the same answers")
 
@@ -235,7 +235,7 @@ try:
     before = measured.read_bytes()
     set_rates(copy_in=1e6, copy_out=1e9, stage=1e12, setup_us=1, scan_cpu_ns=100, scan_device_ns=0.001, group_cpu_ns=100, group_device_ns=0.001)
     chooses = connect(server)
-    ok(wait_until(lambda: "kept there: " in choice(chooses, north), 20), "planning knows what is kept", choice(chooses, north))
+    ok(wait_until(lambda: "kept there: " in choice(chooses, north), 60), "planning knows what is kept", choice(chooses, north))
     ok(choice(chooses, north).startswith("Device Choice: GPU (cost on CPU: "), "so that the query goes there", choice(chooses, north))
     ok(choice(chooses, other).startswith("Device Choice: CPU"), "another does not", choice(chooses, other))
     equal(chooses.execute(north).fetchall(), wanted_north, "the same answers from there")
@@ -245,10 +245,10 @@ try:
     ok(choice(chooses, north).startswith("Device Choice: CPU"), "not with pg_strom.enable_gpu_cache = off")
     chooses.execute("RESET pg_strom.enable_gpu_cache")
     chooses.execute("SELECT pgstrom.gpu_cache_reset()")
-    ok(wait_until(lambda: choice(chooses, north).startswith("Device Choice: CPU") and "kept" not in choice(chooses, north), 20),
+    ok(wait_until(lambda: choice(chooses, north).startswith("Device Choice: CPU") and "kept" not in choice(chooses, north), 60),
        "without them it stays on the CPU", choice(chooses, north))
     spread.execute(north)
-    ok(wait_until(lambda: spread.execute(north) and choice(chooses, north).startswith("Device Choice: GPU"), 20), "and goes again once they are kept",
+    ok(wait_until(lambda: spread.execute(north) and choice(chooses, north).startswith("Device Choice: GPU"), 60), "and goes again once they are kept",
        choice(chooses, north))
     (process,) = service_processes(module)
     os.kill(process, signal.SIGSTOP)
@@ -270,7 +270,7 @@ try:
     spread = connect(server, "gpu")
     name = "GPU{} (memory of its own (cpu))".format
     equal(devices_of(spread, north), [f"Device: {name(0)}"], "a partition alone runs on the device near its file")
-    ok(wait_until(lambda: devices_of(spread, both) == [f"Device: {name(0)}, {name(2)}"], 20), "all of them on those near theirs",
+    ok(wait_until(lambda: devices_of(spread, both) == [f"Device: {name(0)}, {name(2)}"], 60), "all of them on those near theirs",
        devices_of(spread, both))
     equal(spread.execute(both).fetchall(), wanted_both, "with the CPU's answers")
     ok(wait_until(lambda: spread.execute(both) and (pieces("north"), pieces("south")) == (most, most), 30), "which keep their columns",

@@ -10,7 +10,6 @@
 namespace strom::tool {
 
 using columnar::Field;
-using columnar::Layout;
 using format::arrow::FileReader;
 
 namespace {

@@ -14,7 +14,6 @@
 namespace strom::tool {
 
 using base::int128;
-using columnar::Layout;
 
 namespace {
 

@@ -7,7 +7,6 @@
 namespace strom::tool {
 
 using format::arrow::FileReader;
-using format::arrow::ValueRange;
 
 Result<Ranges> compute_ranges(const FileReader& file, const std::vector<int>& columns, int threads,
                               Progress& progress) {

@@ -123,6 +123,7 @@ void CachedColumns::take_found(uint32_t column, FoundColumn found) {
 Status CachedColumns::fill(std::vector<Wanted> wanted, const Staging& staging, const Device::KeepGoing& keep_going,
                            int32_t* corrupt_column) {
   std::vector<OfferedColumn> offers;
+  offers.reserve(wanted.size());
   for (const Wanted& column : wanted) offers.push_back(column.offer);
   STROM_ASSIGN(auto rooms, device_->cache()->make_room(offers, keep_going));
   for (size_t i = 0; i < wanted.size(); ++i) wanted[i].room = std::move(rooms[i]);
@@ -144,6 +145,7 @@ Status CachedColumns::fill(std::vector<Wanted> wanted, const Staging& staging, c
 /// Readers may have left it to us.
 void CachedColumns::read_ahead_wanted(const std::vector<Wanted>& wanted) const {
   std::vector<uint32_t> columns;
+  columns.reserve(wanted.size());
   for (const Wanted& column : wanted) columns.push_back(column.column);
   ColumnSlice slice = whole_;
   slice.columns = &columns;

@@ -50,6 +50,7 @@ Status DeviceGroups::allocate(Device* device, const Device::KeepGoing& keep_goin
 void DeviceGroups::write(size_t offset, op::DeviceImage* image) const {
   for (size_t i = 0; i < count_; ++i) {
     std::vector<char*> arrays;
+    arrays.reserve(arrays_.size());
     for (const ArrayOffset& array : arrays_) arrays.push_back(region_->device() + i * table_bytes_ + array.offset);
     const op::HostGroupTable::PlacedView view = host_.view_of(arrays);
     const size_t at = offset + i * sizeof view.table;

@@ -82,6 +82,7 @@ void DevicePages::write_head(const PageBatch& batch, op::DeviceImage* image) {
   std::vector<PageAttribute> attributes;
   std::vector<PageColumn> columns;
   std::vector<size_t> missing_texts;  // offsets of their bytes
+  attributes.reserve(layout.attributes.size());
   for (const auto& attribute : layout.attributes) attributes.push_back({attribute, -1});
   size_t last = 0;
   for (const uint32_t ordinal : columns_) {

@@ -7,7 +7,6 @@
 namespace strom::engine::exec {
 
 using block::kBufferRows;
-using block::kNoRow;
 using block::kTilePadding;
 using block::kTileRows;
 using block::RunResult;

@@ -251,6 +251,7 @@ void PipelineRun::add_stages_to(std::vector<op::StageStats>* sum) const {
 
 std::vector<int64_t> PipelineRun::rows_by_device() const {
   std::vector<int64_t> rows;
+  rows.reserve(devices_.size());
   for (const auto& device : devices_) rows.push_back(device->rows);
   return rows;
 }

@@ -10,7 +10,6 @@
 namespace strom::engine::plan {
 
 using registry::FunctionInfo;
-using registry::Phys;
 using registry::TypeId;
 
 namespace {

@@ -533,6 +533,7 @@ std::vector<SharedColumns::Usage> SharedColumns::usage() {
     }
   }
   std::vector<Usage> result;
+  result.reserve(sums.size());
   for (const auto& [key, sum] : sums) result.push_back(sum);
   return result;
 }

@@ -14,7 +14,6 @@ namespace strom::pg::codec {
 using boundary::guard;
 using columnar::ColumnBuilder;
 using columnar::Field;
-using columnar::Layout;
 
 namespace {
 

@@ -16,7 +16,6 @@ namespace strom::pg::codec {
 
 using columnar::Field;
 using columnar::Layout;
-using columnar::TimeUnit;
 
 namespace {
 

@@ -55,6 +55,7 @@ std::optional<EngineColumns> EngineColumns::of(PlanState* plan, int count) {
 
 bool EngineColumns::find_source(PlanState* plan, int count) {
   std::vector<int> places;  // in the node's rows; -1: constants
+  places.reserve(count);
   for (int i = 0; i < count; ++i) places.push_back(i);
   items_.resize(places.size());
   for (PlanState* node = plan; node != nullptr; node = child_of(node)) {

@@ -202,6 +202,7 @@ void strom_arrow_explain(ForeignScanState* node, ExplainState* es) {
     const Cursor& cursor = *state_of(node)->cursor;
     std::vector<std::string> hints;
     const bool prefix = es->verbose || strom::pg::compat::explained_tables(es) > 1;
+    hints.reserve(cursor.hints.size());
     for (const Node* hint : cursor.hints)
       hints.push_back(strom::pg::boundary::guard([=] {
         List* context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, NIL);

@@ -126,6 +126,7 @@ void Source::bind_columns(const std::vector<catalog::ForeignColumn>& columns, co
     columns_.push_back(std::move(bound));
   }
   std::vector<ColumnSource> sources;
+  sources.reserve(columns.size());
   for (const catalog::ForeignColumn& column : columns)
     sources.push_back(boundary::value_or_throw(column_source(column)));
   constexpr size_t kWorthAnIndex = 16;

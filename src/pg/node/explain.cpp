@@ -92,6 +92,7 @@ class Explainer {
   void expressions(const std::string& label, const List* exprs) {
     if (exprs == NIL) return;
     std::vector<std::string> texts;
+    texts.reserve(list_length(exprs));
     for (int i = 0; i < list_length(exprs); ++i) texts.push_back(deparse(list_nth(exprs, i)));
     list_of(label, texts);
   }

@@ -26,6 +26,7 @@ ExprState* compile(Node* expr, PlanState* parent) {
 
 std::vector<ExprState*> compile(const List* exprs, PlanState* parent) {
   std::vector<ExprState*> states;
+  states.reserve(list_length(exprs));
   for (int i = 0; i < list_length(exprs); ++i)
     states.push_back(compile(static_cast<Node*>(list_nth(exprs, i)), parent));
   return states;

@@ -14,6 +14,7 @@ FallbackEvaluator& FallbackRows::evaluator() {
   if (evaluator_ == nullptr) evaluator_ = std::make_unique<FallbackEvaluator>(state_, plan_);
   if (is_bound_) return *evaluator_;
   std::vector<source::RowSource*> sources;
+  sources.reserve(sources_.size());
   for (size_t i = 0; i < sources_.size(); ++i) sources.push_back(sources_.rows(i));
   evaluator_->bind(std::move(sources));
   is_bound_ = true;

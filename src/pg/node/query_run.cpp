@@ -32,6 +32,7 @@ int64_t bytes_of_kilobytes(int kilobytes) { return static_cast<int64_t>(kilobyte
 
 std::vector<bool> empty_sets(const PlanSpec& plan) {
   std::vector<bool> result;
+  result.reserve(plan.grouping_sets.size());
   for (const GroupingSetSpec& set : plan.grouping_sets) result.push_back(set.is_empty);
   return result;
 }

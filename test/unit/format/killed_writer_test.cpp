@@ -161,6 +161,7 @@ TEST_P(KilledWriter, and_living_ones_lose_nothing) {
 
 TEST_P(KilledWriter, crowds_do_not_take_each_others_files) {
   std::vector<pid_t> children;
+  children.reserve(6);
   for (int i = 0; i < 6; ++i) {
     children.push_back(start(GetParam(), [&, i] {
       for (int k = 0; k < 40; ++k) {

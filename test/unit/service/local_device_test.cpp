@@ -26,7 +26,6 @@ namespace {
 
 using engine::block::RunResult;
 using engine::block::TileState;
-using engine::device::DeviceRange;
 using engine::device::DeviceRegion;
 using engine::device::DeviceWork;
 using engine::exec::Execution;

@@ -50,6 +50,7 @@ TEST_F(RegionPoolTest, keeps_no_more_than_its_limit) {
   const uint64_t before = free_memory();
   RegionPool pool(device_.get(), 3 * kSize, 3 * kSize);
   std::vector<std::shared_ptr<SharedRegion>> regions;
+  regions.reserve(5);
   for (int i = 0; i < 5; ++i) regions.push_back(pool.take(kSize, false).value());
   char* const last = regions.back()->device();
   regions.clear();
@@ -95,6 +96,7 @@ TEST_F(RegionPoolTest, regions_may_outlive_it) {
 TEST_F(RegionPoolTest, crowd) {
   RegionPool pool(device_.get(), 8 * kSize, 8 * kSize);
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&, i] {
       for (int k = 0; k < 200; ++k) {

@@ -203,6 +203,7 @@ TEST_F(SchedulerTest, many_threads) {
   for (uint32_t session = 1; session <= kSessions; ++session) add(session, static_cast<int32_t>(session % 5) - 2);
   std::atomic<uint64_t> memory = 0, done = 0;
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
       while (const auto taken = scheduler_.take()) {

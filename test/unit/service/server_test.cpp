@@ -127,6 +127,7 @@ TEST_F(ServerTest, a_hundred_clients) {
   constexpr int kClients = 100, kTasks = 20;
   std::atomic<int> right = 0;
   std::vector<std::thread> threads;
+  threads.reserve(kClients);
   for (int i = 0; i < kClients; ++i)
     threads.emplace_back([&, i] {
       const auto client = connect(socket_path_, i % 9 - 4);
@@ -147,6 +148,7 @@ TEST_F(ServerTest, a_hundred_clients) {
 TEST_F(ServerTest, ledger_in_pages) {
   ThreadServer server(options());
   std::vector<std::unique_ptr<Client>> clients;
+  clients.reserve(300);
   for (int i = 0; i < 300; ++i) clients.push_back(connect(socket_path_));
   size_t rows = 0;
   for (uint32_t after = 0;;) {

@@ -264,6 +264,7 @@ TEST_P(StorageWays, many_threads) {
   file_ = open(path_);
   std::vector<std::thread> threads;
   std::atomic<int> right = 0;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
       const auto region = local_->allocate(10 << 20, true, keep_going).value();

@@ -112,6 +112,7 @@ std::string WorkerOutput::partition_of(int32_t row) const {
 void WorkerOutput::drop_output_behind_partition_tops() {
   const auto* keys = static_cast<const int64_t*>(output_batch_.columns.back().data);
   std::vector<const PartitionTops::SortKeys*> found;
+  found.reserve(output_.count);
   for (int32_t i = 0; i < output_.count; ++i) found.push_back(partition_tops_->add(partition_of(i), keys[i]));
   std::vector<int32_t> kept;
   for (int32_t i = 0; i < output_.count; ++i)

@@ -10,8 +10,6 @@
 
 namespace strom::format::arrow {
 
-using columnar::Layout;
-
 namespace {
 
 /// The same type, whatever the column's name.

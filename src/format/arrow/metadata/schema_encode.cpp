@@ -53,6 +53,7 @@ flatbuffers::Offset<void> encode_parameters(FlatBufferBuilder& builder, const Ar
 
 flatbuffers::Offset<fbs::Field> encode_field(FlatBufferBuilder& builder, const Field& field) {
   std::vector<flatbuffers::Offset<fbs::Field>> children;
+  children.reserve(field.children.size());
   for (const Field& child : field.children) children.push_back(encode_field(builder, child));
   const auto name = builder.CreateString(field.name);
   const ArrowType& row = arrow_type(field.layout);

@@ -169,6 +169,7 @@ std::vector<std::optional<Bounds>> field_bounds(const Field& field, int batches)
   const std::vector<std::string_view> lows = split_list(*low), highs = split_list(*high);
   if (lows.size() != static_cast<size_t>(batches) || highs.size() != lows.size()) return {};
   std::vector<std::optional<Bounds>> all;
+  all.reserve(lows.size());
   for (size_t i = 0; i < lows.size(); ++i) all.push_back(stored_bounds(field, lows[i], highs[i]));
   return all;
 }

@@ -11,7 +11,6 @@ namespace strom::pg::planner {
 
 using boundary::guard;
 using engine::plan::NodeId;
-using engine::plan::ValueType;
 using registry::TypeId;
 
 namespace {

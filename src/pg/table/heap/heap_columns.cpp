@@ -111,6 +111,7 @@ bool HeapColumns::are_stored() const {
 
 std::vector<ColumnId> HeapColumns::ids() const {
   std::vector<ColumnId> columns;
+  columns.reserve(decoder_->wanted().size());
   for (size_t i = 0; i < decoder_->wanted().size(); ++i)
     columns.push_back(column_id(decoder_->wanted()[i], numeric_scales_[i]));
   return columns;

@@ -15,7 +15,6 @@ namespace {
 
 using plan::NodeId;
 using plan::ValueType;
-using registry::AggregateId;
 using registry::Phys;
 using registry::TypeId;
 

@@ -151,6 +151,7 @@ TEST(OneQueue, ThreadsOfAllDevicesAtATime) {
     MorselQueue queue(source, 100, {}, MorselAffinity({0, 1, 2}, {}));
     std::atomic<int64_t> rows{0};
     std::vector<std::thread> threads;
+    threads.reserve(6);
     for (size_t i = 0; i < 6; ++i)
       threads.emplace_back([&, i] {
         op::Morsel morsel;
@@ -171,6 +172,7 @@ Lanes run_lanes(Chunks& source, size_t lanes, size_t thread_count) {
   std::mutex mutex;
   Lanes taken;
   std::vector<std::thread> threads;
+  threads.reserve(thread_count);
   for (size_t i = 0; i < thread_count; ++i)
     threads.emplace_back([&] {
       op::Morsel morsel;

@@ -26,6 +26,7 @@ struct Projection {
   Projection(const std::vector<ValueType>& types, int rows, double nulls, uint64_t seed,
              const std::function<std::vector<NodeId>(plan::Builder&)>& make) {
     std::vector<columnar::Field> fields;
+    fields.reserve(types.size());
     for (ValueType type : types) fields.push_back(field_of(type));
     table = std::make_unique<Table>(fields);
     std::mt19937_64 random(seed);
@@ -73,6 +74,7 @@ class Functions : public testing::TestWithParam<int> {};
 TEST_P(Functions, AgreeOnAllTargets) {
   const registry::FunctionInfo& info = registry::kFunctions[GetParam()];
   std::vector<ValueType> types;
+  types.reserve(info.nargs);
   for (int i = 0; i < info.nargs; ++i) types.push_back(value_type(info.args[i]));
   for (double nulls : {0.0, 0.3}) {
     Projection projection(types, 2500, nulls, static_cast<uint64_t>(GetParam()), [&](plan::Builder& b) {

@@ -87,6 +87,7 @@ TEST(Json, Fields) {
 
 TEST(Json, FieldsOfLargeObjects) {
   std::vector<std::pair<std::string, Json>> members;
+  members.reserve(300);
   for (int i = 0; i < 300; ++i)
     members.emplace_back("key" + std::to_string(i * 7),
                          i % 3 == 0 ? number(std::to_string(i))

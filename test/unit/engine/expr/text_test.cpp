@@ -11,7 +11,6 @@
 namespace strom::engine::test {
 namespace {
 
-using plan::Aggregate;
 using plan::NodeId;
 using plan::ValueType;
 using registry::AggregateId;

@@ -30,6 +30,7 @@ inline Schema test_schema() {
 
 inline std::vector<ColumnBuilder> make_rows(const Schema& schema, int from, int count) {
   std::vector<ColumnBuilder> columns;
+  columns.reserve(schema.fields.size());
   for (const Field& field : schema.fields) columns.emplace_back(field);
   for (int i = from; i < from + count; ++i) {
     columns[0].append(int32_t{i});

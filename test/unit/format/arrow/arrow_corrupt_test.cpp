@@ -155,6 +155,7 @@ TEST(ArrowChanged, ShrunkWhileThreadsRead) {
     std::atomic<bool> stop{false};
     std::atomic<int> started{0};
     std::vector<std::thread> threads;
+    threads.reserve(3);
     for (int i = 0; i < 3; ++i) {
       threads.emplace_back([&] {
         ++started;
@@ -204,6 +205,7 @@ TEST(ArrowThreads, FirstUseOfBatchesFromManyThreads) {
   ASSERT_TRUE(opened.is_ok());
   const uint64_t expected = touch_file(*FileReader::open(path).value());
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] { EXPECT_EQ(touch_file(*opened.value()), expected); });
   }

@@ -10,7 +10,6 @@
 namespace strom::test {
 namespace {
 
-using columnar::Layout;
 using format::arrow::FileReader;
 using format::arrow::FileWriter;
 

@@ -39,6 +39,7 @@ class FileWriterTest : public ::testing::Test {
 
   Status write_batch(FileWriter& writer, int rows, Codec codec) const {
     std::vector<ColumnBuilder> columns;
+    columns.reserve(schema_.fields.size());
     for (const auto& field : schema_.fields) columns.emplace_back(field);
     for (int i = 0; i < rows; ++i) {
       columns[0].append(i);

@@ -20,7 +20,6 @@ using base::int128;
 using columnar::ColumnBuilder;
 using columnar::Field;
 using columnar::Layout;
-using columnar::TimeUnit;
 using format::csv::RowText;
 using format::csv::Style;
 using format::csv::TextBuffer;
@@ -341,6 +340,7 @@ TEST(RowText, TextsOfAllLengths) {
   for (const Layout layout : {Layout::kUtf8, Layout::kLargeUtf8}) {
     const Field field = field_of("t", layout);
     std::vector<ColumnBuilder> columns;
+    columns.reserve(2);
     for (int i = 0; i < 2; ++i) columns.emplace_back(field);
     std::mt19937_64 random(5);
     std::string expected;

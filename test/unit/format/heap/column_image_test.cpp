@@ -63,6 +63,7 @@ struct Image {
   }
   static std::vector<const ColumnPart*> pointers(const std::vector<ColumnPart>& parts) {
     std::vector<const ColumnPart*> result;
+    result.reserve(parts.size());
     for (const auto& part : parts) result.push_back(&part);
     return result;
   }

@@ -104,6 +104,7 @@ class Round {
     for (size_t row = 0; row < 1 + random_() % 50; ++row) {
       std::vector<Attribute> values;
       const size_t stored = random_() % 8 == 0 ? random_() % (count + 1) : count;  // stored before columns were added
+      values.reserve(stored);
       for (size_t i = 0; i < stored; ++i) values.push_back(random_value(random_, kinds_[i], nulls));
       tuples_.push_back(form_tuple(layout_, values));
       values.resize(count);

@@ -158,6 +158,7 @@ TEST(Blocks, AreWholeWhileOthersChangeThem) {
     } while (writers.load() != 0);
   };
   std::vector<std::thread> threads;
+  threads.reserve(kWriters);
   for (unsigned i = 0; i < kWriters; ++i) threads.emplace_back(write, i);
   threads.emplace_back(read);
   threads.emplace_back(read);

@@ -136,6 +136,7 @@ TEST(Accumulators, DecimalBest) {
   for (const AggregateId id : {AggregateId::kMinDecimal, AggregateId::kMaxDecimal})
     check<__int128>(id, kDecimal, random_decimal, [id](const std::vector<__int128>& values) {
       std::vector<__int128> aligned;
+      aligned.reserve(values.size());
       for (__int128 v : values)
         aligned.push_back(at_summed_scale(v) << base::kDecimalScaleBits | base::decimal_scale(v));
       const auto [least, most] = std::minmax_element(aligned.begin(), aligned.end());
@@ -265,6 +266,7 @@ TEST(Accumulators, BlankPaddedExtremes) {
   };
   const auto trimmed = [](const std::vector<std::string>& values) {
     std::vector<std::string> texts;
+    texts.reserve(values.size());
     for (const std::string& value : values) texts.push_back(value.substr(0, value.find_last_not_of(' ') + 1));
     return texts;
   };

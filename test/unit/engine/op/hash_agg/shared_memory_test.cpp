@@ -36,6 +36,7 @@ const std::vector<Wanted> kSets = {
 /// Groups 0 to `groups` - 1 in this order, then at random. Sums of floats do not depend on their order.
 std::unique_ptr<Table> make_table(int rows, int groups, bool nulls) {
   std::vector<columnar::Field> fields;
+  fields.reserve(kTypes.size());
   for (const ValueType type : kTypes) fields.push_back(field_of(type));
   auto table = std::make_unique<Table>(fields);
   std::mt19937_64 random(static_cast<uint64_t>(groups));

@@ -183,6 +183,7 @@ class ChainRun {
     const Status valid = plan::verify(program_);
     EXPECT_TRUE(valid.is_ok()) << valid.message();
     std::vector<const op::ChunkSource*> sources;
+    sources.reserve(chain.sides.size());
     for (const Side& side : chain.sides) sources.push_back(&side.table);
     execution_ = exec::Execution::create(program_, sources, {}, options).value();
   }

@@ -103,6 +103,7 @@ class Table {
     for (size_t row = 0; row < random_() % most_rows; ++row) {
       std::vector<Attribute> values;
       const size_t stored = random_() % 8 == 0 ? random_() % (count + 1) : count;  // before columns were added
+      values.reserve(stored);
       for (size_t i = 0; i < stored; ++i) values.push_back(random_value(random_, kinds_[i], nulls));
       const std::string tuple = form_tuple(layout_, values);
       if (!pages_.back().add(tuple)) pages_.emplace_back(kPageSize).add(tuple);
@@ -186,6 +187,7 @@ class Table {
     task.first_block = kFirstBlock;
     task.has_checksums = has_checksums_ ? 1 : 0;
     std::vector<PageAttribute> attributes;
+    attributes.reserve(layout_.size());
     for (const AttributeLayout& layout : layout_) attributes.push_back({layout, -1});
     std::vector<PageColumn> columns;
     size_t last = 0;
