@@ -56,7 +56,7 @@ TEST(TornReads, AreNeverBelieved) {
         if (version < seen[key]) ++backwards;
         seen[key] = std::max(seen[key], version);
       } else if (result == GetResult::kUnstable) {
-        ++unstable;
+        ++unstable;  // "ask the server": an honest answer, where the writer has no processor for long
       } else if (key % 2 == 0 && key != 0) {
         ++lost;  // even keys are always there
       }
@@ -88,7 +88,7 @@ TEST(TornReads, AreNeverBelieved) {
   EXPECT_EQ(torn, 0u);
   EXPECT_EQ(lost, 0u);
   EXPECT_EQ(backwards, 0u);
-  EXPECT_EQ(unstable, 0u);
+  EXPECT_LE(unstable, 10 + gets / 100'000);
   EXPECT_GT(gets, 1000u);
   std::printf("%lu gets, %lu retries, %lu puts\n", gets.load(), retries.load(), version);
 }
