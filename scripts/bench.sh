@@ -15,7 +15,8 @@ bench() {
     vcf) bench_vcf "${@:2}" ;;
     forward) bench_forward "${@:2}" ;;
     store) bench_store "${@:2}" ;;
-    *) die "usage: ./strom bench ssb|tpch|files|tools|capture|vcf|forward|python|geo|store|never-slower [OPTIONS]; the options are in docs/dev/benchmark.md" ;;
+    builds) bench_builds "${@:2}" ;;
+    *) die "usage: ./strom bench ssb|tpch|files|tools|capture|vcf|forward|python|geo|store|never-slower|builds [OPTIONS]; the options are in docs/dev/benchmark.md" ;;
   esac
 }
 
@@ -175,6 +176,27 @@ bench_store() {
   widen_shared_buffers 2048
   run_bench store/run.py "$out" --data-dir "$STROM_STATE/data" --build-dir "$STROM_ROOT/build" "${more[@]}"
 }
+
+# bench_builds --before CHECKOUT [--scale N] [--out FILE] [further options of bench/builds/run.py]
+bench_builds() {
+  local before="" scale=5 out="" more=() server=()
+  take_options bench "before scale out" "$@"
+  [[ -x $before/strom ]] || die "bench builds: --before names a checkout of another commit, such as one of git worktree"
+  prepare_bench
+  widen_shared_buffers "$(awk "BEGIN { print int($scale * 1200 + 512) }")"
+  local buffers
+  buffers=$(cluster_client main psql -qXAt -d postgres -c "SHOW shared_buffers")
+  in_checkout "$before" build
+  in_checkout "$before" psql -qX -d postgres -c "ALTER SYSTEM SET shared_buffers = '$buffers'"
+  in_checkout "$before" stop
+  in_checkout "$before" start
+  mapfile -t server < <(in_checkout "$before" psql -qXAt -d postgres -c "SHOW unix_socket_directories" -c "SHOW port")
+  run_bench builds/run.py "${out:-$STROM_ROOT/results/builds.json}" --scale "$scale" --data-dir "$STROM_STATE/data" \
+    --build-dir "$STROM_ROOT/build" --before-socket-dir "${server[0]}" --before-port "${server[1]}" "${more[@]}"
+}
+
+# in_checkout CHECKOUT COMMAND…: its own ./strom, with a state of its own.
+in_checkout() { env -u STROM_STATE -u STROM_SERVER -u PG_CONFIG "$1/strom" "${@:2}"; }
 
 prepare_bench() {
   setup --peers

@@ -24,38 +24,14 @@ import hardware  # noqa: E402
 import plans  # noqa: E402
 import report as reporting  # noqa: E402
 from postgres import Server  # noqa: E402
-from tables import COLUMNS, DATA_VERSION, KEYS, REFERENCES, declaration, generate  # noqa: E402
+from tables import COLUMNS, SCHEMA, declaration, generate, label_of, load  # noqa: E402
 
-SCHEMA = "tpch"
 TIMEOUT_S = 300
 PUBLISHED = json.loads((HERE / "answers.json").read_text())  # the specification's, at scale 1, as far as they are compared
 
 
 def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
-
-
-def load(server: Server, files: Dict[str, Path], label: str) -> None:
-    """Heap tables with the primary and foreign keys that the specification has, unless they are there already."""
-    with server.connect("public") as connection:
-        comment = "select obj_description(to_regnamespace(%s), 'pg_namespace')"
-        if connection.execute(comment, (SCHEMA,)).fetchone()[0] == label:
-            return
-        say("loading heap tables (once per scale)")
-        connection.execute("set client_min_messages = warning")
-        connection.execute(f"drop schema if exists {SCHEMA} cascade; create schema {SCHEMA}; set search_path = {SCHEMA}")
-        for name, file in files.items():
-            connection.execute(f"create table {name} ({declaration(name)})")
-            with file.open("rb") as rows, connection.cursor().copy(f"copy {name} from stdin (format csv, header)") as copy:
-                while piece := rows.read(1 << 20):
-                    copy.write(piece)
-            connection.execute(f"alter table {name} add primary key ({KEYS[name]})")
-            connection.execute(f"vacuum (analyze) {name}")
-        for name, columns, other in REFERENCES:
-            connection.execute(f"alter table {name} add foreign key ({columns}) references {other}")
-        connection.execute("create index on orders (o_custkey); create index on lineitem (l_partkey, l_suppkey)")
-        connection.execute("create extension if not exists pg_prewarm schema public")
-        connection.execute(f"comment on schema {SCHEMA} is '{label}'")
 
 
 class Postgres:
@@ -198,8 +174,9 @@ def main(given: List[str]) -> int:
     arguments = parser.parse_args(given)
     server = Server(arguments.pg_socket_dir, arguments.pg_port, arguments.pg_user, arguments.pg_db)
     say("generating")
-    label = f"TPC-H scale {arguments.scale:g}, data version {DATA_VERSION}"
-    files = generate(arguments.data_dir / f"scale-{arguments.scale:g}", arguments.scale)
+    label = label_of(arguments.scale)
+    files = generate(arguments.data_dir, arguments.scale)
+    say("loading heap tables (once per scale)")
     load(server, files, label)
     engines: list = [Postgres(server, "pg_strom", True, arguments.threads),
                      Postgres(server, "postgres", False, arguments.threads)]  # fmt: skip

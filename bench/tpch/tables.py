@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Dict
 
+from postgres import Server
+
 COLUMNS = {
     "region": "r_regionkey integer, r_name char(25), r_comment varchar(152)",
     "nation": "n_nationkey integer, n_name char(25), n_regionkey integer, n_comment varchar(152)",
@@ -30,6 +32,7 @@ KEYS = {"region": "r_regionkey", "nation": "n_nationkey", "supplier": "s_suppkey
 REFERENCES = (("nation", "n_regionkey", "region"), ("supplier", "s_nationkey", "nation"), ("customer", "c_nationkey", "nation"),
               ("partsupp", "ps_partkey", "part"), ("partsupp", "ps_suppkey", "supplier"), ("orders", "o_custkey", "customer"),
               ("lineitem", "l_orderkey", "orders"), ("lineitem", "l_partkey, l_suppkey", "partsupp"))  # fmt: skip
+SCHEMA = "tpch"
 DATA_VERSION = 3  # 1 and 2 were other rows than dbgen's
 
 
@@ -38,8 +41,13 @@ def declaration(table: str) -> str:
     return COLUMNS[table].replace(", ", " not null, ") + " not null"
 
 
-def generate(folder: Path, scale: float) -> Dict[str, Path]:
+def label_of(scale: float) -> str:
+    return f"TPC-H scale {scale:g}, data version {DATA_VERSION}"
+
+
+def generate(data_dir: Path, scale: float) -> Dict[str, Path]:
     """CSV files with a header, one for each table, unless they are there already. Raises CalledProcessError."""
+    folder = data_dir / f"scale-{scale:g}"
     files = {table: folder / f"{table}.csv" for table in COLUMNS}
     done = folder / "done"
     if not done.exists():
@@ -48,3 +56,25 @@ def generate(folder: Path, scale: float) -> Dict[str, Path]:
         subprocess.run([program, "csv", "--scale-factor", f"{scale:g}", "--output-dir", folder, "--overwrite", "--quiet"], check=True)
         done.touch()
     return files
+
+
+def load(server: Server, files: Dict[str, Path], label: str) -> None:
+    """Heap tables with the primary and foreign keys that the specification has, unless they are there already."""
+    with server.connect("public") as connection:
+        comment = "select obj_description(to_regnamespace(%s), 'pg_namespace')"
+        if connection.execute(comment, (SCHEMA,)).fetchone()[0] == label:
+            return
+        connection.execute("set client_min_messages = warning")
+        connection.execute(f"drop schema if exists {SCHEMA} cascade; create schema {SCHEMA}; set search_path = {SCHEMA}")
+        for name, file in files.items():
+            connection.execute(f"create table {name} ({declaration(name)})")
+            with file.open("rb") as rows, connection.cursor().copy(f"copy {name} from stdin (format csv, header)") as copy:
+                while piece := rows.read(1 << 20):
+                    copy.write(piece)
+            connection.execute(f"alter table {name} add primary key ({KEYS[name]})")
+            connection.execute(f"vacuum (analyze) {name}")
+        for name, columns, other in REFERENCES:
+            connection.execute(f"alter table {name} add foreign key ({columns}) references {other}")
+        connection.execute("create index on orders (o_custkey); create index on lineitem (l_partkey, l_suppkey)")
+        connection.execute("create extension if not exists pg_prewarm schema public")
+        connection.execute(f"comment on schema {SCHEMA} is '{label}'")

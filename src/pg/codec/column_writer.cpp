@@ -26,7 +26,7 @@ int64_t row_bytes_of(const Field& field) {
 
 }  // namespace
 
-RowWriter::RowWriter(WriteSettings settings) : settings_(std::move(settings)) {
+RowWriter::RowWriter(WriteSettings settings) : settings_(settings) {
   memory_ = guard([] { return AllocSetContextCreate(TopMemoryContext, "Arrow columns", ALLOCSET_SMALL_SIZES); });
   scratch_ = guard([this] { return AllocSetContextCreate(memory_, "Arrow values", ALLOCSET_DEFAULT_SIZES); });
 }

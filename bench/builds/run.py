@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Two builds of pg_strom side by side, each in a server of its own: that of another checkout ("before") and of this one
+("after"). The Star Schema Benchmark over Arrow files and over heap tables, and TPC-H; each query by both in turn. The exit
+status is 1 when answers differ. Called by `./strom bench builds`; docs/dev/benchmark.md explains it."""
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Dict, List, Tuple
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+for folder in ("common", "ssb", "tpch"):
+    sys.path.insert(0, str(HERE.parent / folder))
+
+import figures  # noqa: E402
+import hardware  # noqa: E402
+import options  # noqa: E402
+import postgres  # noqa: E402
+import tables  # noqa: E402
+from options import say  # noqa: E402
+from workload import QUERIES, ensure_data  # noqa: E402
+
+WORKLOADS = ("arrow", "heap", "tpch")
+MOST_OF_BEFORE = 1.03  # of the time of the build before
+WARMING_RUNS = 2  # the second one finds its columns cached
+
+
+def parse_arguments(given: List[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    add = parser.add_argument
+    options.add_server(parser)
+    options.add_out(parser)
+    options.add_folders(parser)
+    options.add_tasks(parser, WORKLOADS)
+    add("--before-socket-dir", required=True, help="folder of the other build's server's UNIX socket")
+    add("--before-port", type=int, required=True)
+    add("--scale", type=float, default=5, help="of the Star Schema Benchmark (default 5)")
+    add("--tpch-scale", type=float, default=1, help="of TPC-H (default 1)")
+    add("--runs", type=int, default=9, help="measured runs of each query on each build (default 9)")
+    add("--threads", type=int, default=2)
+    add("--prepare", action="store_true", help="load the tables and measure nothing")
+    return parser.parse_args(given)
+
+
+def statements(workload: str, scale: float) -> Dict[str, str]:
+    if workload != "tpch":
+        return {name: query.sql for name, query in QUERIES.items()}
+    paths = sorted((HERE.parent / "tpch" / "queries").glob("Q*.sql"))
+    return {path.stem: path.read_text().strip().rstrip(";").replace(":scale", f"{scale:g}") for path in paths}
+
+
+class Builds:
+    def __init__(self, arguments: argparse.Namespace):
+        self.arguments = arguments
+        self.servers = {
+            "before": postgres.Server(arguments.before_socket_dir, arguments.before_port, arguments.pg_user, arguments.pg_db),
+            "after": postgres.Server(arguments.pg_socket_dir, arguments.pg_port, arguments.pg_user, arguments.pg_db),
+        }
+        self.problems: List[str] = []
+
+    def prepare(self, workload: str) -> str:
+        """The workload's tables in both servers; the schema that has them."""
+        arguments = self.arguments
+        if workload == "tpch":
+            files = tables.generate(arguments.data_dir / "tpch", arguments.tpch_scale)
+            for server in self.servers.values():
+                tables.load(server, files, tables.label_of(arguments.tpch_scale))
+            return tables.SCHEMA
+        ssbgen = arguments.build_dir.resolve() / "bench" / "ssb" / "ssbgen"
+        data = ensure_data(arguments.scale, arguments.data_dir / "ssb", ssbgen, arguments.threads)
+        schema = f"ssb_{workload}"
+        for server in self.servers.values():
+            if workload == "arrow":
+                postgres.create_foreign_tables(server, data, schema)
+            else:
+                postgres.load_heap_tables(server, data, schema, ssbgen, arguments.threads)
+        return schema
+
+    def connections(self, workload: str, schema: str) -> dict:
+        settings = {"pg_strom.cpu_threads": self.arguments.threads, "jit": "off", "work_mem": "256MB",
+                    "max_parallel_workers_per_gather": self.arguments.threads}  # fmt: skip
+        opened = {}
+        for name, server in self.servers.items():
+            if workload == "heap":
+                postgres.read_into_pool(server, schema)
+            opened[name] = server.connect(schema, **settings)
+            opened[name].execute("load 'pg_strom'")
+            if workload == "tpch":
+                for table in tables.COLUMNS:
+                    opened[name].execute(f"select public.pg_prewarm('{table}')")
+        return opened
+
+    def measure(self, workload: str, query: str, statement: str, connections: dict) -> dict:
+        """Medians of both in milliseconds. Each round begins with the other one, so that what disturbs the machine disturbs
+        both alike."""
+        answers = {name: sorted(map(repr, connection.execute(statement).fetchall()))
+                   for name, connection in connections.items()}  # fmt: skip
+        equal = answers["before"] == answers["after"]
+        if not equal:
+            self.problems.append(f"{workload} {query}: the answers of the two builds differ")
+        times: Dict[str, List[float]] = {name: [] for name in connections}
+        names = list(connections)
+        for number in range(WARMING_RUNS + self.arguments.runs):
+            for name in names[number % 2 :] + names[: number % 2]:
+                start = time.perf_counter()
+                connections[name].execute(statement).fetchall()
+                if number >= WARMING_RUNS:
+                    times[name].append((time.perf_counter() - start) * 1e3)
+        medians = {f"{name}_ms": round(statistics.median(values), 4) for name, values in times.items()}
+        of_before = round(medians["after_ms"] / medians["before_ms"], 4)
+        return {"workload": workload, "query": query, **medians, "of_before": of_before, "equal": equal}
+
+    def run(self) -> Tuple[List[dict], List[figures.Figure]]:
+        results, wanted = [], []
+        for workload in self.arguments.tasks:
+            say(f"{workload}: tables")
+            schema = self.prepare(workload)
+            if self.arguments.prepare:
+                continue
+            connections = self.connections(workload, schema)
+            own = []
+            for query, statement in statements(workload, self.arguments.tpch_scale).items():
+                say(f"{workload}: {query}")
+                own.append(self.measure(workload, query, statement, connections))
+            for connection in connections.values():
+                connection.close()
+            results += own
+            mean = round(statistics.geometric_mean(result["of_before"] for result in own), 4)
+            name = f"{workload}: time of the build before, geometric mean"
+            wanted.append(figures.Figure(name, mean, MOST_OF_BEFORE, at_most=True))
+        return results, wanted
+
+
+def main(given: List[str]) -> int:
+    arguments = parse_arguments(given)
+    builds = Builds(arguments)
+    started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    results, wanted = builds.run()
+    if arguments.prepare:
+        return 0
+    machine = hardware.describe()
+    report = {
+        "benchmark": "two builds", "hardware": machine, "started": started, "scale": arguments.scale,
+        "tpch_scale": arguments.tpch_scale, "runs": arguments.runs, "threads": arguments.threads,
+        "figures": figures.as_json(wanted), "results": results,
+    }  # fmt: skip
+    arguments.out.write_text(json.dumps(report, indent=1) + "\n")
+    print(f"Two builds, median of {arguments.runs} runs in turn, {arguments.threads} threads; {hardware.summary(machine)}\n")
+    for result in results:
+        print(f"  {result['workload']:6} {result['query']:6} {result['before_ms']:10.1f} ms {result['after_ms']:10.1f} ms "
+              f"{result['of_before']:7.3f}")
+    figures.show(wanted)
+    print("\n".join(builds.problems) or "\nAll answers of both are equal.")
+    return 1 if builds.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
