@@ -21,7 +21,8 @@ ColumnChoice choice_of(uint8_t bits) {
   choice.undeclared_is_left_out = (bits & 4) != 0;
   choice.numbers_are_texts = (bits & 32) != 0;
   choice.has_end = (bits & 64) != 0;
-  choice.genotypes = (bits & 8) != 0 ? Genotypes::kDosage : (bits & 16) != 0 ? Genotypes::kLists : Genotypes::kText;
+  constexpr Genotypes kForms[] = {Genotypes::kText, Genotypes::kDosage, Genotypes::kLists, Genotypes::kDictionary};
+  choice.genotypes = kForms[bits >> 3 & 3];
   return choice;
 }
 

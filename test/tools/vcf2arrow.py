@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """vcf2arrow: VCF and BCF in each form of file against a reader of our own in Python, choices of rows and columns, regions, values
 that do not fit, damaged and odd input. bcftools makes the compressed and binary forms."""
+import collections
 import gzip
 import itertools
 import random
@@ -234,8 +235,19 @@ write_vcf(OUT / "crowd.vcf", many, samples=crowd)
 bcftools("view", "-Ob", "-o", OUT / "crowd.bcf", OUT / "crowd.vcf")
 said = [line.split("\t") for line in subprocess.run(["bcftools", "query", "-f", "[%GT\t]\n", OUT / "crowd.bcf"], check=True, capture_output=True, text=True).stdout.splitlines()]
 for form in ("crowd.vcf", "crowd.bcf"):
-    texts = convert(OUT / form, "--no-split")
-    equal([[missing(text) for text in row[:300]] for row in said], [list(row) for row in zip(*(texts.column(f"sample{i + 1}__GT").to_pylist() for i in range(300)))], f"{form}: genotypes are bcftools'")
+    for options, kind in (((), pa.dictionary(pa.int16(), pa.string())), (("--genotypes=text",), pa.string()), (("--genotypes=dictionary", "-n", 3, "-s", "1k"), pa.dictionary(pa.int16(), pa.string()))):
+        texts = convert(OUT / form, "--no-split", *options)
+        equal([[missing(text) for text in row[:300]] for row in said], [list(row) for row in zip(*(texts.column(f"sample{i + 1}__GT").to_pylist() for i in range(300)))], f"{form}: genotypes are bcftools', {options}")
+        equal({texts.schema.field(f"sample{i + 1}__GT").type for i in range(300)}, {kind}, f"{form}: the type of genotypes, {options}")
+    some = convert(OUT / form, "--no-split", "--samples=S7,S299").select(["sample1__GT", "sample2__GT"])
+    equal([tuple(row.values()) for row in some.to_pylist()], [(missing(row[7]), missing(row[299])) for row in said], f"{form}: genotypes of two samples")
+    piped = run("vcf2arrow", "--no-split", "-o", "-", OUT / form, binary=True)
+    equal(ipc.open_stream(piped[1]).read_all().column("sample300__GT").to_pylist(), [missing(row[299]) for row in said], f"{form}: genotypes in a stream")
+    grown = OUT / f"grown.{form}.arrow"
+    for options in (("--samples=S1,S2",), ("--samples=S3,S4",)):
+        status, out, err = run("vcf2arrow", "--no-split", *(("--append", grown) if grown.exists() else ("-o", grown)), *options, OUT / form)
+        ok(status == 0, f"{form}: a file with a dictionary grows", err)
+    equal(ipc.open_file(grown).read_all().column("sample2__GT").to_pylist(), [missing(row[i]) for i in (2, 4) for row in said], f"{form}: genotypes of a file that has grown")
     lists = convert(OUT / form, "--no-split", "--genotypes=lists", "--ploidy=3").column("samples__GT").to_pylist()
     equal(lists, [[allele for text in row[:300] for allele in alleles_of(missing(text), 3)] for row in said], f"{form}: lists are, too")
     counts = convert(OUT / form, "--no-split", "--genotypes=dosage")
@@ -306,6 +318,9 @@ DB = fresh_database("strom_vcf")
 same(convert(OUT / "blocks.vcf.gz", name="server"), rows, "for the server")
 (OUT / "server.arrow").chmod(0o644)
 query(f"IMPORT FOREIGN SCHEMA v FROM SERVER arrow_fdw INTO public OPTIONS (file '{OUT}/server.arrow')", DB)
+counted = query("SELECT \"sample1__GT\", count(*) FROM v GROUP BY 1 ORDER BY \"sample1__GT\" COLLATE \"C\"", DB).splitlines()
+tally = collections.Counter(row["sample1__GT"] for row in rows)
+equal(counted, [f"{genotype}|{tally[genotype]}" for genotype in sorted(key for key in tally if key is not None)] + ([f"|{tally[None]}"] if tally[None] else []), "genotypes in SQL")
 equal(query("SELECT count(*), sum(\"info__DP\"), count(\"sample1__GT\") FROM v WHERE chrom = 'chr1' AND pos BETWEEN 100 AND 9000", DB),
       "|".join(str(f([row for row in rows if row["chrom"] == "chr1" and 100 <= row["pos"] <= 9000])) for f in
                (len, lambda some: sum(row["info__DP"] or 0 for row in some), lambda some: sum(row["sample1__GT"] is not None for row in some))), "a query")

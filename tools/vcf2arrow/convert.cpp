@@ -215,14 +215,18 @@ Result<Converted> Conversion::run() {
   columnar::KeyValues metadata = first.header.facts;
   metadata.insert(metadata.end(), layout.metadata().begin(), layout.metadata().end());
   metadata.insert(metadata.end(), settings_.metadata.begin(), settings_.metadata.end());
+  if (layout.labels() != nullptr) contents.dictionaries[Layout::kLabelsId].labels = layout.labels();
   STROM_ASSIGN(const auto files, tool::OutputFiles::open(settings_, contents, std::move(metadata), progress_));
+  if (contents.dictionaries.size() > 1)
+    return Status(ErrorCode::kUnsupported,
+                  "the samples of file \"" + settings_.append + "\" do not share a dictionary");
   if (!settings_.group.empty() && !settings_.is_by_chromosome()) STROM_TRY(files->new_partition({settings_.group}));
   for (size_t i = 0; i < settings_.files.size(); ++i) {
     if (i > 0) {
       STROM_ASSIGN(first, open_input(settings_.files[i], settings_, threads_));
     }
     progress_.add_total(first.text->size());
-    STROM_ASSIGN(const Layout own, Layout::create(first.header, settings_.columns));
+    STROM_ASSIGN(Layout own, Layout::create(first.header, settings_.columns));
     const bool fits =
         std::equal(own.fields().begin(), own.fields().end(), layout.fields().begin(), layout.fields().end(),
                    [](const auto& a, const auto& b) { return a.name == b.name && same_type(a, b); }) &&
@@ -231,6 +235,7 @@ Result<Converted> Conversion::run() {
       return Status(ErrorCode::kTypeMismatch,
                     "file \"" + settings_.files[i] + "\" has other fields or samples than the first one")
           .with_hint("--info, --format and --samples choose those that all files have.");
+    if (own.labels() != nullptr) own.set_labels(contents.dictionaries.begin()->second.labels);
     STROM_TRY(convert_file(first, own, *files));
   }
   STROM_TRY(files->finish());

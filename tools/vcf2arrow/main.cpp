@@ -32,11 +32,10 @@ void add_column_options(OptionTable& table, Settings& settings, std::string& gen
              "one row for each line, with lists for fields that have several values; otherwise one row for each "
              "alternative allele, with its values");
   table
-      .text(
-          0, "genotypes", "FORM", &genotypes,
-          "GT as text (default); as dosage: how many of the alleles are the row's; as lists: one column, samples__GT, "
-          "of all samples' alleles as numbers")
-      .one_of({"text", "dosage", "lists"});
+      .text(0, "genotypes", "FORM", &genotypes,
+            "GT as text, by a dictionary of all genotypes (default); as text without one; as dosage: how many of the "
+            "alleles are the row's; as lists: one column, samples__GT, of all samples' alleles as numbers")
+      .one_of({"dictionary", "text", "dosage", "lists"});
   constexpr int64_t kMostPloidy = 100;
   table.number(0, "ploidy", &settings.columns.ploidy, 1, kMostPloidy,
                "alleles that a sample has in lists of genotypes (default 2)");
@@ -54,6 +53,7 @@ void add_column_options(OptionTable& table, Settings& settings, std::string& gen
 Status check(Settings& settings, const std::string& genotypes) {
   if (settings.shows_a_file()) return Status::ok();
   if (settings.files.empty()) return usage_error("no file to read; see vcf2arrow --help");
+  if (genotypes.empty() || genotypes == "dictionary") settings.columns.genotypes = Genotypes::kDictionary;
   if (genotypes == "dosage") settings.columns.genotypes = Genotypes::kDosage;
   if (genotypes == "lists") settings.columns.genotypes = Genotypes::kLists;
   if (settings.statistics.empty() && !settings.output.is_stream()) {

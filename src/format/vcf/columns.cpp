@@ -34,9 +34,10 @@ std::unique_ptr<Variants> Variants::create(const Layout& layout, const Dictionar
 Lines::Lines(const Layout& layout, std::vector<ColumnBuilder>& columns)
     : layout_(layout),
       columns_(columns),
-      values_(layout, counts),
+      labels_(layout.labels()),
+      values_(layout, labels_, counts),
       tile_(layout, columns, values_),
-      sample_columns_(layout, columns),
+      sample_columns_(layout, PairForm::kText, labels_, columns),
       info_(layout.info().size()),
       is_present_(layout.format().size()),
       cell_(layout.format().size()) {

@@ -37,6 +37,7 @@ class Lines final : public Variants {
 
   const Layout& layout_;
   std::vector<columnar::ColumnBuilder>& columns_;
+  GenotypeLabels labels_;
   ValueAppender values_;
   RowTile tile_;
   SampleColumns sample_columns_;

@@ -54,6 +54,12 @@ Layout::Target Layout::target_of(const FieldDefinition& definition, bool is_form
   const bool is_integer = definition.type == ValueType::kInteger;
   const auto number = is_integer ? columnar::Layout::kInt32 : columnar::Layout::kFloat32;
   if (is_single) {
+    if (is_format && !is_number && definition.id == "GT" && choice_.genotypes == Genotypes::kDictionary) {
+      target.form = Form::kLabel;
+      field->dictionary = true;
+      field->index = columnar::Layout::kInt16;
+      field->dictionary_id = kLabelsId;
+    }
     if (!is_number) return target;
     target.form = is_integer ? Form::kInteger : Form::kFloat;
     field->layout = number;
@@ -124,6 +130,7 @@ Result<Layout> Layout::create(const Header& header, const ColumnChoice& choice) 
     known = static_cast<int>(layout.format_.size());
     Field field = make_field("__" + definition.id, L::kUtf8, true);
     layout.format_.push_back(layout.target_of(definition, true, &field));
+    if (field.dictionary) layout.labels_ = std::make_shared<columnar::Labels>(std::vector<std::string>(), true);
     of_sample.push_back(std::move(field));
   }
   for (size_t i = 0; i < layout.samples_.size(); ++i) {

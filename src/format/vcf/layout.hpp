@@ -4,12 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/status.hpp"
+#include "columnar/labels.hpp"
 #include "columnar/schema.hpp"
 #include "format/vcf/header.hpp"
 
@@ -17,9 +20,10 @@ namespace strom::format::vcf {
 
 /// What becomes of the field GT.
 enum class Genotypes : uint8_t {
-  kText,    // as it stands: 0|1
-  kDosage,  // Int8: how many alleles are the row's, in the whole form how many are not the reference
-  kLists,   // one column for all samples, a FixedSizeList of Int8: the numbers of all alleles
+  kText,        // as it stands: 0|1
+  kDictionary,  // the same in a dictionary that all samples share, with indexes of 16 bits
+  kDosage,      // Int8: how many alleles are the row's, in the whole form how many are not the reference
+  kLists,       // one column for all samples, a FixedSizeList of Int8: the numbers of all alleles
 };
 
 struct ColumnChoice {
@@ -53,7 +57,7 @@ enum FixedColumn : size_t { kChrom, kPos, kId, kRef, kAlt, kQual, kFilter, kFirs
 /// for.
 class Layout {
  public:
-  enum class Form : uint8_t { kFlag, kInteger, kFloat, kText, kIntegers, kFloats, kTexts, kDosage };
+  enum class Form : uint8_t { kFlag, kInteger, kFloat, kText, kIntegers, kFloats, kTexts, kDosage, kLabel };
   struct Target {
     std::string id;
     Form form = Form::kText;
@@ -76,6 +80,12 @@ class Layout {
   const std::vector<Target>& format() const { return format_; }
   int find_info(std::string_view key) const { return find(known_info_, key); }
   int find_format(std::string_view key) const { return find(known_format_, key); }
+
+  /// Of the dictionary of genotypes, whose number is kLabelsId; nullptr: no column has it.
+  const std::shared_ptr<columnar::Labels>& labels() const { return labels_; }
+  /// Those of a file that is written already take the place of new ones.
+  void set_labels(std::shared_ptr<columnar::Labels> labels) { labels_ = std::move(labels); }
+  static constexpr int64_t kLabelsId = 0;
 
   /// Samples that a line has, and which of them are chosen, in their order.
   size_t line_samples() const { return line_samples_; }
@@ -106,6 +116,7 @@ class Layout {
   Known known_info_, known_format_;
   size_t line_samples_ = 0;
   std::vector<size_t> samples_;
+  std::shared_ptr<columnar::Labels> labels_;
   bool has_alleles_ = false;
 };
 

@@ -66,8 +66,9 @@ Records::Records(const Layout& layout, const Dictionary& dictionary, std::vector
     : layout_(layout),
       dictionary_(dictionary),
       columns_(columns),
-      values_(layout, counts),
-      sample_columns_(layout, columns),
+      labels_(layout.labels()),
+      values_(layout, labels_, counts),
+      sample_columns_(layout, PairForm::kCodes, labels_, columns),
       info_(layout.info().size()),
       is_info_(layout.info().size()),
       is_present_(layout.format().size()) {
@@ -350,11 +351,19 @@ Status Records::append_samples(const RowAllele& allele) {
   return Status::ok();
 }
 
+/// Whether all genotypes are of two alleles with one digit, or a dot.
+bool Records::are_pairs(const BinaryValues& values) const {
+  if (values.type != BinaryValues::kInt8 || values.count != 2) return false;
+  uint8_t most = 0;
+  for (size_t i = 0; i < 2 * layout_.line_samples(); ++i) most = std::max(most, static_cast<uint8_t>(values.bytes[i]));
+  return most <= GenotypeLabels::kMostCode;
+}
+
 /// Genotypes of two alleles with one digit as are_pairs() wants them. False: there are others.
 bool Records::put_pairs(const BinaryValues& values, char* cells) const {
   if (values.type != BinaryValues::kInt8 || values.count != 2) return false;
   // By code: the allele's number plus one, and the phase in the lowest bit. 0 and 1 stand for a dot.
-  constexpr uint32_t kMost = 19;
+  constexpr uint32_t kMost = GenotypeLabels::kMostCode;
   const auto character_of = [](uint32_t code) { return code < 2 ? uint32_t{'.'} : (code >> 1) + ('0' - 1); };
   uint32_t is_other = 0;
   for (size_t i = 0; i < layout_.line_samples(); ++i) {
@@ -390,7 +399,9 @@ bool Records::append_pair_alleles(const BinaryValues& values) {
 
 Status Records::append_genotypes(const BinaryValues& values, const RowAllele& allele) {
   const int target = sample_columns_.genotype_target();
-  if (target >= 0) {
+  if (target >= 0 && layout_.format()[static_cast<size_t>(target)].form == Form::kLabel) {
+    if (are_pairs(values)) return sample_columns_.add_pairs(values.bytes, allele);
+  } else if (target >= 0) {
     char* cells = sample_columns_.pair_room();
     if (put_pairs(values, cells)) return sample_columns_.add_pairs(cells, allele);
   }

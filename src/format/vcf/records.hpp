@@ -42,6 +42,7 @@ class Records final : public Variants {
   Status append_list(const Layout::Target& target, const BinaryValues& values, columnar::ColumnBuilder& column);
   Status append_samples(const RowAllele& allele);
   Status append_genotypes(const BinaryValues& values, const RowAllele& allele);
+  bool are_pairs(const BinaryValues& values) const;
   bool put_pairs(const BinaryValues& values, char* cells) const;
   bool append_pair_alleles(const BinaryValues& values);
   Status append_alleles(const BinaryValues& values);
@@ -50,6 +51,7 @@ class Records final : public Variants {
   const Layout& layout_;
   const Dictionary& dictionary_;
   std::vector<columnar::ColumnBuilder>& columns_;
+  GenotypeLabels labels_;
   ValueAppender values_;
   SampleColumns sample_columns_;
   std::vector<int> info_targets_, format_targets_;  // by number of the dictionary

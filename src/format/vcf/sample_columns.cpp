@@ -15,6 +15,7 @@ using Form = Layout::Form;
 namespace {
 
 constexpr size_t kPairText = kPairBytes - 1;
+constexpr size_t kCodeBytes = 2;  // of a pair of codes
 
 constexpr size_t kWord = 8;
 
@@ -30,12 +31,14 @@ void put_validity(const uint8_t* flags, size_t count, std::vector<uint8_t>* bits
 
 }  // namespace
 
-SampleColumns::SampleColumns(const Layout& layout, std::vector<ColumnBuilder>& columns)
-    : layout_(layout), columns_(columns), absent_(layout.format().size()) {
+SampleColumns::SampleColumns(const Layout& layout, PairForm form, GenotypeLabels& labels,
+                             std::vector<ColumnBuilder>& columns)
+    : layout_(layout), form_(form), labels_(labels), columns_(columns), absent_(layout.format().size()) {
   const int target = layout.find_format("GT");
   if (target < 0) return;
   const Layout::Target& genotype = layout.format()[static_cast<size_t>(target)];
-  if (genotype.form == Form::kDosage || (genotype.form == Form::kText && genotype.count == Count::kFixed))
+  if (genotype.form == Form::kDosage || genotype.form == Form::kLabel ||
+      (genotype.form == Form::kText && genotype.count == Count::kFixed))
     genotype_target_ = target;
 }
 
@@ -82,12 +85,17 @@ struct SampleColumns::Block {
 
 Status SampleColumns::flush_pairs() {
   if (pairs_.empty()) return Status::ok();
-  const bool is_text = layout_.format()[static_cast<size_t>(genotype_target_)].form == Form::kText;
+  const Form form = layout_.format()[static_cast<size_t>(genotype_target_)].form;
+  const bool are_codes = form == Form::kLabel && form_ == PairForm::kCodes;
   const std::vector<size_t>& samples = layout_.samples();
   for (size_t first = 0; first < samples.size(); first += kBlockSamples) {
     Block block{first, std::min(kBlockSamples, samples.size() - first), {}};
-    for (size_t i = 0; i < block.count; ++i) block.at[i] = samples[first + i] * kPairBytes;
-    if (is_text)
+    for (size_t i = 0; i < block.count; ++i) block.at[i] = samples[first + i] * (are_codes ? kCodeBytes : kPairBytes);
+    if (are_codes)
+      STROM_TRY(flush_labels<PairForm::kCodes>(block));
+    else if (form == Form::kLabel)
+      STROM_TRY(flush_labels<PairForm::kText>(block));
+    else if (form == Form::kText)
       STROM_TRY(flush_texts(block));
     else
       flush_dosages(block);
@@ -119,6 +127,32 @@ Status SampleColumns::flush_texts(const Block& block) {
     if (!to.append_rows(from, 0, static_cast<int64_t>(pairs_.size())))
       return {ErrorCode::kOverBudget, "a record batch has more text than a column can hold"};
   }
+  return Status::ok();
+}
+
+template <PairForm kForm>
+Status SampleColumns::flush_labels(const Block& block) {
+  int16_t indexes[kBlockSamples][kMostPairs];
+  for (size_t row = 0; row < pairs_.size(); ++row) {
+    const char* cells = pairs_[row].cells;
+    __builtin_prefetch(cells + block.at[block.count - 1] + kPairBytes);
+    int all = 0;
+    for (size_t i = 0; i < block.count; ++i) {
+      const int16_t index = labels_.of_pair<kForm>(cells + block.at[i]);
+      indexes[i][row] = index;
+      all |= index;
+    }
+    if (all >= 0) continue;
+    for (size_t i = 0; i < block.count; ++i) {
+      if (indexes[i][row] >= 0) continue;
+      STROM_TRY(labels_.learn<kForm>(cells + block.at[i]));
+      indexes[i][row] = labels_.of_pair<kForm>(cells + block.at[i]);
+    }
+  }
+  for (size_t i = 0; i < block.count; ++i)
+    (void)column(block.first + i, static_cast<size_t>(genotype_target_))
+        .append_rows({nullptr, reinterpret_cast<const uint8_t*>(indexes[i]), nullptr}, 0,
+                     static_cast<int64_t>(pairs_.size()));  // no offsets
   return Status::ok();
 }
 

@@ -10,6 +10,8 @@
 
 #include "base/status.hpp"
 #include "columnar/builder.hpp"
+#include "format/vcf/genotype_labels.hpp"
+#include "format/vcf/genotypes.hpp"
 #include "format/vcf/layout.hpp"
 #include "format/vcf/values.hpp"
 
@@ -18,7 +20,9 @@ namespace strom::format::vcf {
 /// One thread.
 class SampleColumns {
  public:
-  SampleColumns(const Layout& layout, std::vector<columnar::ColumnBuilder>& columns);
+  /// `form`: of pairs that become labels. All others are text.
+  SampleColumns(const Layout& layout, PairForm form, GenotypeLabels& labels,
+                std::vector<columnar::ColumnBuilder>& columns);
 
   columnar::ColumnBuilder& column(size_t sample, size_t target) {
     return columns_[layout_.sample_column(sample, target)];
@@ -29,7 +33,8 @@ class SampleColumns {
   /// The next row has, of each target for which is_present is not 0, a value of each sample. They follow: all pairs at
   /// once, or, after flush_pairs(), by column().
   Status begin_row(const std::vector<uint8_t>& is_present, bool has_alleles);
-  /// Genotypes of all samples of the line, as are_pairs() wants them; they stay until finish(), or are in pair_room().
+  /// Genotypes of all samples of the line, as are_pairs() wants them, or pairs of codes up to kMostCode; they stay
+  /// until finish(), or are in pair_room().
   Status add_pairs(const char* cells, const RowAllele& allele);
   /// Room for the pairs of one line, if they are the next ones that are added.
   char* pair_room();
@@ -47,6 +52,8 @@ class SampleColumns {
   void append_absent(size_t target);
   void append_list(const int8_t* alleles, const uint8_t* validity);
   Status flush_texts(const Block& block);
+  template <PairForm kForm>
+  Status flush_labels(const Block& block);
   void flush_dosages(const Block& block);
 
   struct Pairs {
@@ -56,6 +63,8 @@ class SampleColumns {
   static constexpr size_t kMostPairs = 256;
   static constexpr size_t kBlockSamples = 16;  // whose cells of a row lie in one or two lines of the caches
   const Layout& layout_;
+  const PairForm form_;
+  GenotypeLabels& labels_;
   std::vector<columnar::ColumnBuilder>& columns_;
   int genotype_target_ = -1;
   std::vector<int64_t> absent_;  // of each target: rows that no sample's column has yet, since all are NULL

@@ -99,7 +99,7 @@ void append_nulls(ColumnBuilder& column, int64_t count) {
   };
   constexpr int64_t kBlock = 4096;
   static const std::vector<uint8_t> all_null(kBlock, 1);
-  const columnar::Layout layout = column.field().layout;
+  const columnar::Layout layout = column.field().dictionary ? column.field().index : column.field().layout;
   for (; count > 0; count -= kBlock) {
     const int64_t rows = std::min(count, kBlock);
     if (layout == columnar::Layout::kUtf8) {
@@ -107,7 +107,7 @@ void append_nulls(ColumnBuilder& column, int64_t count) {
     } else if (layout == columnar::Layout::kList || layout == columnar::Layout::kFixedList) {
       for (int64_t i = 0; i < rows; ++i) column.append_null();
     } else {
-      const int64_t width = layout == columnar::Layout::kInt8 ? 1 : sizeof(int32_t);
+      const int64_t width = columnar::stored_width(column.field());
       std::memset(column.append_fixed(all_null.data(), rows), 0, static_cast<size_t>(rows * width));
     }
   }
@@ -130,6 +130,12 @@ Status ValueAppender::append(const Layout::Target& target, std::string_view valu
       column.append_null();
     else
       column.append(static_cast<int8_t>(dosage));
+    return Status::ok();
+  }
+  if (target.form == Form::kLabel) {
+    int16_t index = 0;
+    STROM_TRY(labels_.find(value, &index));
+    column.append(index);
     return Status::ok();
   }
   if (layout_.choice().is_whole) return append_all(target, value, column);

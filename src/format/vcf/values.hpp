@@ -7,6 +7,7 @@
 
 #include "base/status.hpp"
 #include "columnar/builder.hpp"
+#include "format/vcf/genotype_labels.hpp"
 #include "format/vcf/layout.hpp"
 
 namespace strom::format::vcf {
@@ -32,7 +33,8 @@ struct RowAllele {
 /// One thread.
 class ValueAppender {
  public:
-  ValueAppender(const Layout& layout, Counts& counts) : layout_(layout), counts_(counts) {}
+  ValueAppender(const Layout& layout, GenotypeLabels& labels, Counts& counts)
+      : layout_(layout), labels_(labels), counts_(counts) {}
 
   /// What stands for a field, with the values of all alleles; data() nullptr: it is not there. Errors: kTypeMismatch,
   /// kOverBudget when the batch is full.
@@ -46,6 +48,7 @@ class ValueAppender {
   Status append_all(const Layout::Target& target, std::string_view value, columnar::ColumnBuilder& column);
 
   const Layout& layout_;
+  GenotypeLabels& labels_;
   Counts& counts_;
   std::string pair_;
 };

@@ -83,6 +83,23 @@ TEST(VcfColumns, DosagesCountTheRowsAllele) {
   EXPECT_EQ(parsed.columns[10].null_count(), 2);
 }
 
+TEST(VcfColumns, MoreGenotypesThanIndexesAreRefused) {
+  ColumnChoice choice;
+  choice.genotypes = Genotypes::kDictionary;
+  const auto lines = [](int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += "1\t10\t.\tA\tC\t.\tPASS\t.\tGT\t" + std::to_string(i) + "\t0|1\n";
+    return text;
+  };
+  Parsed parsed = parse(lines(INT16_MAX), choice);  // and 0|1
+  ASSERT_TRUE(parsed.status.is_ok()) << parsed.status.message();
+  EXPECT_NE(parsed.columns[9].values().as<int16_t>()[0], parsed.columns[9].values().as<int16_t>()[1]);
+  EXPECT_EQ(parsed.columns[10].values().as<int16_t>()[0], parsed.columns[10].values().as<int16_t>()[1]);
+  parsed = parse(lines(INT16_MAX + 1), choice);
+  EXPECT_EQ(parsed.status.code(), ErrorCode::kOverBudget);
+  EXPECT_EQ(parsed.line, INT16_MAX + 1);
+}
+
 /// What a column of two samples' has in all rows: values, and - for NULL.
 std::string texts_of(const ColumnBuilder& column) {
   std::string texts;
