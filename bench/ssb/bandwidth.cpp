@@ -38,7 +38,7 @@ Status collect(const format::arrow::FileReader& reader, const std::string& name,
   if (field == fields.end() || field->layout != columnar::Layout::kInt32)
     return Status(ErrorCode::kInvalidParameter, fmt::format("no int32 column \"{}\" in {}", name, reader.path()));
   for (int batch = 0; batch < reader.batch_count(); ++batch) {
-    STROM_ASSIGN(const columnar::ColumnView column, reader.column(batch, static_cast<int>(field - fields.begin())));
+    STROM_ASSIGN(const auto column, reader.column(batch, static_cast<int>(field - fields.begin())));
     const auto* values = static_cast<const int32_t*>(column.values);
     for (int64_t at = 0; at < column.length; at += kSpanValues)
       spans.push_back({values + at, std::min(kSpanValues, column.length - at)});
@@ -79,6 +79,7 @@ Status run(const Options& given) {
   std::atomic<uint64_t> checksum = 0;
   pass(spans, given.threads, checksum);  // maps and warms the pages
   std::vector<double> seconds;
+  seconds.reserve(static_cast<size_t>(given.runs));
   for (int i = 0; i < given.runs; ++i) seconds.push_back(pass(spans, given.threads, checksum));
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[seconds.size() / 2];

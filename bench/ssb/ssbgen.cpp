@@ -137,6 +137,7 @@ Status run(const Options& given) {
 
 void define_options(CLI::App& app, Options& given) {
   std::vector<std::string> names;
+  names.reserve(std::size(kTables));
   for (Table table : kTables) names.emplace_back(table_name(table));
   app.add_option("-s,--scale", given.scale, "scale factor: lineorder has about 6,000,000 rows at 1")
       ->check(CLI::Range(1e-6, 10000.0))

@@ -3,6 +3,7 @@
 // the same.
 #include "geo/stored_form.hpp"
 
+#include <cmath>
 #include <cstring>
 
 #include "geo/float_box.hpp"
@@ -203,7 +204,7 @@ class Reader {
   const char* point() {
     if (!has_points(1)) return kShort;
     const double* numbers = take_point();
-    const bool is_empty = numbers[0] != numbers[0] && numbers[1] != numbers[1];
+    const bool is_empty = std::isnan(numbers[0]) && std::isnan(numbers[1]);
     form_->begin_path(GeometryType::kPoint, is_empty ? 0 : 1);
     if (!is_empty) form_->add_point(numbers);
     return nullptr;
@@ -284,7 +285,7 @@ bool store_point(const char* bytes, int64_t size, int32_t srid, const Expected& 
   if (!expected.any && (expected.type != GeometryType::kPoint || expected.has_z || expected.has_m)) return false;
   double numbers[2];
   std::memcpy(numbers, bytes + 5, sizeof numbers);
-  if (numbers[0] != numbers[0] && numbers[1] != numbers[1]) return false;
+  if (std::isnan(numbers[0]) && std::isnan(numbers[1])) return false;
   constexpr size_t kStored = 28;
   const char header[12] = {static_cast<char>((srid & 0x1FFFFF) >> 16),
                            static_cast<char>(srid >> 8),

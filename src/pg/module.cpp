@@ -17,7 +17,7 @@
 
 extern "C" {
 PG_MODULE_MAGIC;
-PGDLLEXPORT void _PG_init(void);
+PGDLLEXPORT void _PG_init(void);  // NOLINT(readability-identifier-naming): PostgreSQL's name
 }
 
 namespace {
@@ -35,7 +35,7 @@ bool set_parquet_module() noexcept {
 }  // namespace
 
 // May ereport.
-void _PG_init(void) {
+void _PG_init(void) {  // NOLINT(readability-identifier-naming): PostgreSQL's name
   if (!strom::base::prepare_for_exceptions()) ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
   if (!set_parquet_module()) ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
   strom::pg::guc::define_all();

@@ -185,9 +185,11 @@ std::vector<DeviceRow> order_devices(std::vector<DeviceRow> devices, const std::
                       device.number);
   };
   std::vector<std::pair<decltype(place(devices.front())), size_t>> places;
+  places.reserve(devices.size());
   for (size_t i = 0; i < devices.size(); ++i) places.emplace_back(place(devices[i]), i);
   std::sort(places.begin(), places.end());
   std::vector<DeviceRow> ordered;
+  ordered.reserve(places.size());
   for (const auto& [key, i] : places) ordered.push_back(std::move(devices[i]));
   return ordered;
 }
@@ -195,10 +197,13 @@ std::vector<DeviceRow> order_devices(std::vector<DeviceRow> devices, const std::
 std::vector<uint32_t> nearest_devices(const std::vector<DeviceRow>& devices, const std::vector<OptimalDevices>& optimal,
                                       const std::string& path, const std::string& root) {
   const Storage storage(optimal, path, root);
+  const std::vector<DeviceRow> told = storage.told_of(devices);
   std::vector<uint32_t> nearest;
-  for (const DeviceRow& device : storage.told_of(devices)) nearest.push_back(device.number);
+  nearest.reserve(devices.size());
+  for (const DeviceRow& device : told) nearest.push_back(device.number);
   if (!nearest.empty() || devices.empty()) return nearest;
   std::vector<int> distances;
+  distances.reserve(devices.size());
   for (const DeviceRow& device : devices) distances.push_back(storage.distance_to(device));
   const int least = *std::min_element(distances.begin(), distances.end());
   for (size_t i = 0; i < devices.size(); ++i)
@@ -209,6 +214,7 @@ std::vector<uint32_t> nearest_devices(const std::vector<DeviceRow>& devices, con
 std::vector<DeviceRow> order_devices(const std::vector<DeviceRow>& devices, const std::vector<OptimalDevices>& optimal,
                                      const std::vector<std::string>& paths, const std::string& root) {
   std::vector<std::vector<DeviceRow>> orders;
+  orders.reserve(paths.size());
   for (const std::string& path : paths) orders.push_back(order_devices(devices, optimal, path, root));
   std::vector<DeviceRow> merged;
   for (size_t rank = 0; rank < devices.size(); ++rank)

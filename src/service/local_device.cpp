@@ -186,7 +186,8 @@ Status LocalDevice::run(const DeviceWork& work, const KeepGoing& keep_going) {
   STROM_ASSIGN(std::unique_ptr<Lane> lane, take_lane());
   const Status status = run_in(*lane, work, keep_going);
   if (status.code() == ErrorCode::kDeviceLost) {
-    (void)lane.release();  // nothing of it ends any more: to wait for it would be to hang, too
+    // Nothing of it ends any more: to wait for it would be to hang, too.
+    [[maybe_unused]] Lane* abandoned = lane.release();
     return status;
   }
   // Nothing of it goes on.

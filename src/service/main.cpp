@@ -115,11 +115,12 @@ Result<Runners> open_devices(const Arguments& arguments) {
   for (int i = first; i <= last; ++i) {
     auto runner = service::DeviceRunner::create(module, i, arguments.cache_percent,
                                                 std::chrono::milliseconds(arguments.launch_limit), arguments.storage);
-    if (runner.is_ok())
+    if (runner.is_ok()) {
       runners.push_back(std::move(runner).value());
-    else
-      failed = runner.status();
-    if (!runner.is_ok() && first != last) fail(failed, kNoDevice);
+      continue;
+    }
+    failed = runner.status();
+    if (first != last) fail(failed, kNoDevice);
   }
   if (runners.empty()) return failed;
   return runners;

@@ -48,6 +48,7 @@ void note(const char* what, size_t bytes) {
 
 #pragma GCC visibility push(default)
 extern "C" {
+// NOLINTBEGIN(readability-identifier-naming): cuFile's own names
 
 Error cuFileDriverOpen() {
   note("open", 0);
@@ -91,5 +92,6 @@ ssize_t cuFileRead(void* handle, void* device, size_t bytes, off_t file_offset, 
   return done;
 }
 
+// NOLINTEND(readability-identifier-naming)
 }  // extern "C"
 #pragma GCC visibility pop

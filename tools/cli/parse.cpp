@@ -69,7 +69,7 @@ Status set_option(const Option& option, const std::string& value) {
     for (const std::string& choice : choices) all += (all.empty() ? "" : ", ") + choice;
     return usage("--" + option.name + ": \"" + value + "\" is none of " + all);
   }
-  const Status status = option.set(value);
+  Status status = option.set(value);
   if (status.is_ok()) return status;
   return usage("--" + option.name + ": " + status.message());
 }

@@ -40,8 +40,8 @@ namespace {
 
 /// A name between @( and ) that no parameter has; empty: none.
 std::string missing_parameter(const std::string& text, const NamedValues& parameters) {
-  static const std::regex kToken(R"(@\(([A-Za-z_][A-Za-z_0-9]*)\))");
-  for (std::sregex_iterator token(text.begin(), text.end(), kToken), end; token != end; ++token) {
+  static const std::regex pattern(R"(@\(([A-Za-z_][A-Za-z_0-9]*)\))");
+  for (std::sregex_iterator token(text.begin(), text.end(), pattern), end; token != end; ++token) {
     const std::string name = (*token)[1];
     const bool is_given = std::any_of(parameters.begin(), parameters.end(),
                                       [&](const auto& parameter) { return parameter.first == name; });
@@ -74,6 +74,7 @@ Status refuse_key_token(const std::string& text) {
 Result<std::vector<std::string>> for_keys(const std::string& text, const std::vector<std::string>& keys) {
   if (!contains(text, kKeyToken)) return usage_error("-k needs " + std::string(kKeyToken) + " in the query");
   std::vector<std::string> queries;
+  queries.reserve(keys.size());
   for (const std::string& key : keys) queries.push_back(replaced(text, kKeyToken, key));
   return queries;
 }
@@ -91,10 +92,10 @@ std::optional<std::string> lost_rows_query(const std::string& text, int64_t work
   while (sign > 0 && isspace(static_cast<unsigned char>(text[sign - 1]))) --sign;
   if (sign < 2 || text[sign - 1] != '=' || std::string_view("<>!=:~").find(text[sign - 2]) != std::string_view::npos)
     return std::nullopt;
-  static const std::regex kTakesAll(R"(abs\s*\(\s*coalesce\s*\([^;]*,\s*0\s*\)\s*%\s*\$\(N_WORKERS\)\s*\)\s*$)",
+  static const std::regex takes_all(R"(abs\s*\(\s*coalesce\s*\([^;]*,\s*0\s*\)\s*%\s*\$\(N_WORKERS\)\s*\)\s*$)",
                                     std::regex::icase);
   const std::string before = text.substr(0, sign - 1);
-  if (std::regex_search(before, kTakesAll)) return std::nullopt;
+  if (std::regex_search(before, takes_all)) return std::nullopt;
   std::string numbers;
   for (int64_t i = 0; i < workers; ++i) numbers += (i == 0 ? "" : ", ") + std::to_string(i);
   const std::string others =

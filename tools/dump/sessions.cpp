@@ -40,6 +40,7 @@ Status run_sessions(size_t count, std::function<void()> stop,
                     const std::function<Status(size_t, const Failure&)>& work) {
   Failure failure(std::move(stop));
   std::vector<std::thread> threads;
+  threads.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     threads.emplace_back([&, i] {
       Status status = guarded([&] { return work(i, failure); });

@@ -117,6 +117,7 @@ Result<std::vector<Table>> all_tables(Connection& connection) {
                connection.query("SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND"
                                 " TABLE_TYPE = 'BASE TABLE' ORDER BY 1"));
   std::vector<Table> tables;
+  tables.reserve(rows.size());
   for (const Row& row : rows) tables.push_back({"", row[0].value_or("")});
   return tables;
 }

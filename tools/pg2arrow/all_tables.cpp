@@ -25,6 +25,7 @@ Result<std::vector<Table>> tables_of(Connection& connection) {
           " AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass"
           "  AND d.objid = c.oid AND d.deptype = 'e') ORDER BY 1, 2"));
   std::vector<Table> tables;
+  tables.reserve(rows.size());
   for (const Row& row : rows) {
     tables.push_back({row[0].value_or(""), row[1].value_or(""), row[2].value_or(""), row[3].value_or("f") == "t"});
   }
@@ -36,6 +37,7 @@ Result<std::vector<Table>> tables_of(Connection& connection) {
 Result<DumpResult> dump_all_tables(Connection& connection, const Settings& settings, tool::Progress& progress) {
   STROM_ASSIGN(const std::vector<Table> tables, tables_of(connection));
   std::vector<tool::SourceTable> sources;
+  sources.reserve(tables.size());
   for (const Table& table : tables) {
     sources.push_back({table.schema + "." + table.name, table.reference, table.reference, table.schema});
   }

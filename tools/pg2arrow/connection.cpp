@@ -70,6 +70,7 @@ Status Connection::run(const std::string& sql) {
 
 Result<std::vector<Row>> Connection::query(const std::string& sql, const std::vector<std::string>& parameters) {
   std::vector<const char*> values;
+  values.reserve(parameters.size());
   for (const std::string& parameter : parameters) values.push_back(parameter.c_str());
   const ResultOwner result = owned(PQexecParams(connection_, sql.c_str(), static_cast<int>(values.size()), nullptr,
                                                 values.data(), nullptr, nullptr, 0));
@@ -89,6 +90,7 @@ Result<std::vector<std::string>> Connection::binary_values(const std::string& sq
   const ResultOwner result = owned(PQexecParams(connection_, sql.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 1));
   if (PQresultStatus(result.get()) != PGRES_TUPLES_OK) return failed("the query failed", result.get(), sql);
   std::vector<std::string> values;
+  values.reserve(static_cast<size_t>(PQntuples(result.get())));
   for (int row = 0; row < PQntuples(result.get()); ++row) {
     values.emplace_back(PQgetvalue(result.get(), row, 0), static_cast<size_t>(PQgetlength(result.get(), row, 0)));
   }
@@ -101,6 +103,7 @@ Result<std::vector<ResultColumn>> Connection::describe(const std::string& sql) {
   result = owned(PQdescribePrepared(connection_, ""));
   if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) return failed("the query failed", result.get(), sql);
   std::vector<ResultColumn> columns;
+  columns.reserve(static_cast<size_t>(PQnfields(result.get())));
   for (int i = 0; i < PQnfields(result.get()); ++i) {
     columns.push_back({PQfname(result.get(), i), PQftype(result.get(), i), PQfmod(result.get(), i),
                        PQftable(result.get(), i), PQftablecol(result.get(), i)});

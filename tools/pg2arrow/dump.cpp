@@ -19,6 +19,7 @@ namespace {
 
 std::vector<format::pgwire::WireColumn> wires(const std::vector<Column>& columns) {
   std::vector<format::pgwire::WireColumn> out;
+  out.reserve(columns.size());
   for (const Column& column : columns) out.push_back(column.wire);
   return out;
 }

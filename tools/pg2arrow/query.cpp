@@ -78,6 +78,7 @@ Result<std::vector<std::string>> divided(Connection& connection, const Settings&
       ranges = page_ranges(pages, workers);
     }
   }
+  queries.reserve(static_cast<size_t>(workers));
   for (int64_t i = 0; i < workers; ++i) {
     queries.push_back(tool::for_worker(replaced(text, kRange, ranges[static_cast<size_t>(i)]), i, workers));
   }

@@ -235,7 +235,7 @@ class ExecutionImpl final : public Execution, BuildListener, SequenceListener {
 
 Result<std::unique_ptr<Execution>> Execution::create(const Program& program,
                                                      std::vector<const op::ChunkSource*> sources,
-                                                     std::vector<plan::Constant> params, Options options) {
+                                                     const std::vector<plan::Constant>& params, Options options) {
   if (sources.size() != program.sources.size()) return Status(ErrorCode::kInternal, "sources do not fit the program");
   for (const Pipeline& pipeline : program.pipelines)
     if (pipeline.joins.size() > op::kMostJoins)

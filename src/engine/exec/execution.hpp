@@ -91,7 +91,7 @@ class Execution {
   /// `sources[i]` feeds Program::sources[i]; `params` fill constants with param >= 0. The program must be verified.
   static Result<std::unique_ptr<Execution>> create(const plan::Program& program,
                                                    std::vector<const op::ChunkSource*> sources,
-                                                   std::vector<plan::Constant> params, Options options);
+                                                   const std::vector<plan::Constant>& params, Options options);
   virtual ~Execution() = default;
 
   /// Next result batch, or nullptr when there is none left. Fallback rows may be taken at any time in between; all of

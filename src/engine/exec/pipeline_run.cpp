@@ -307,9 +307,10 @@ Status PipelineRun::open_device(OpenedDevice* device, const op::Worker::KeepGoin
   if (device->is_opened) return {};
   auto opened = device::DevicePipeline::open(device->target, program_, assembly_, prepared_, keep_going);
   device->is_opened = true;
-  if (opened.is_ok()) device->pipeline = std::move(opened).value();
+  if (!opened.is_ok()) return unless_over_budget(opened.status());
+  device->pipeline = std::move(opened).value();
   if (device->pipeline && options_.device_reads_files) device->pipeline->read_files();
-  return unless_over_budget(opened.status());
+  return {};
 }
 
 Status PipelineRun::unless_over_budget(const Status& status) {
@@ -334,9 +335,12 @@ Status PipelineRun::fill_slot(WorkerSlot* slot, size_t number, const op::Worker:
   if (device != nullptr && device->pipeline) {
     auto worker = device::DeviceWorker::create(program_, index_, assembly_, *device->pipeline, share_, group_budget_,
                                                this, keep_going);
-    if (worker.is_ok()) slot->device = device;
-    if (worker.is_ok()) add_worker(slot, std::move(worker).value());
-    if (worker.is_ok() || worker.status().code() != ErrorCode::kOverBudget) return worker.status();
+    if (worker.is_ok()) {
+      slot->device = device;
+      add_worker(slot, std::move(worker).value());
+      return {};
+    }
+    if (worker.status().code() != ErrorCode::kOverBudget) return worker.status();
   }
   if (lanes_ == 0) add_cpu_worker(slot);
   return {};
@@ -361,7 +365,7 @@ Status PipelineRun::run_morsel(WorkerSlot& slot, op::Morsel* morsel, const op::W
     return {};
   }
   const int32_t rows = morsel->rows;
-  const Status status = slot.workers[0]->run(morsel, keep_going, column);
+  Status status = slot.workers[0]->run(morsel, keep_going, column);
   if (slot.device == nullptr) return status;
   slot.device->rows += morsel->page_rows;
   queue_.add_rows(morsel->page_rows);

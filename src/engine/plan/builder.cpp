@@ -21,6 +21,7 @@ Status unsupported(std::string reason) { return Status(ErrorCode::kUnsupported, 
 /// The types a call is looked up with: char(n) and text differ, varchar and text do not.
 std::vector<TypeId> types_of(const Program& program, const std::vector<NodeId>& ids) {
   std::vector<TypeId> types;
+  types.reserve(ids.size());
   for (NodeId id : ids) types.push_back(program.nodes[id].type.type);
   return types;
 }

@@ -70,7 +70,7 @@ bool looks_plain(const std::string& text) {
 }
 
 template <class Form>
-std::shared_ptr<const RowText> separated(Form form, std::vector<Column> columns, const TextOptions& options,
+std::shared_ptr<const RowText> separated(const Form& form, std::vector<Column> columns, const TextOptions& options,
                                          bool check_plain) {
   std::string header;
   for (size_t i = 0; i < columns.size(); ++i) {

@@ -1,6 +1,7 @@
 #include "format/geoarrow/geometry_values.hpp"
 
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <new>
 #include <string>
@@ -89,7 +90,7 @@ const char* GeometryReader::add_points(const ColumnView& vertices, int64_t begin
     if (!all_valid(vertices, field_.is_interleaved, row, dimensions)) return kNullPart;
     double numbers[geo::StoredForm::kMostDimensions];
     for (int i = 0; i < dimensions; ++i) numbers[i] = number_at(vertices, field_.is_interleaved, row, i);
-    const bool is_empty = is_alone && numbers[0] != numbers[0] && numbers[1] != numbers[1];
+    const bool is_empty = is_alone && std::isnan(numbers[0]) && std::isnan(numbers[1]);
     if (is_alone) form_.begin_path(GeometryType::kPoint, is_empty ? 0 : 1);
     if (!is_empty) form_.add_point(numbers);
   }

@@ -88,7 +88,7 @@ TupleDecoder::TupleDecoder(uint32_t page_size, std::vector<AttributeLayout> attr
     : page_size_(page_size), attributes_(std::move(attributes)), wanted_(std::move(wanted)) {
   int last = -1;
   for (const WantedColumn& column : wanted_) last = std::max(last, column.attribute);
-  attributes_.resize(static_cast<size_t>(last + 1));
+  attributes_.resize(static_cast<size_t>(last) + 1);
   wanted_of_attribute_.assign(attributes_.size(), -1);
   for (size_t i = 0; i < wanted_.size(); ++i)
     wanted_of_attribute_[static_cast<size_t>(wanted_[i].attribute)] = static_cast<int>(i);

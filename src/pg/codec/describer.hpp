@@ -44,7 +44,7 @@ struct Describer {
 
   bool fit(ValueWriter& writer, const columnar::Field& file, const columnar::Field& ours, SqlType type);
   bool fit_plain(ValueWriter& writer, const columnar::Field& file, const columnar::Field& ours, SqlType base);
-  bool fit_values(ValueWriter& writer, columnar::Field values, SqlType type);
+  bool fit_values(ValueWriter& writer, const columnar::Field& values, SqlType type);
   bool fit_list(ValueWriter& writer, const columnar::Field& file, SqlType base);
   bool fit_composite(ValueWriter& writer, const columnar::Field& file, SqlType base);
   bool fit_json(ValueWriter& writer, const columnar::Field& file);

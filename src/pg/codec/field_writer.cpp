@@ -103,7 +103,7 @@ bool Describer::fit(ValueWriter& writer, const Field& file, const Field& ours, S
     values.dictionary = false;
     refuse(writer, file);  // where its values cannot be added
     if (columnar::DictionaryBuilder::can_hold(values)) writer.append = append_encoded;
-    return fit_values(writer, std::move(values), type);
+    return fit_values(writer, values, type);
   }
   if (file.layout == Layout::kRunEndEncoded) {
     writer.append = append_run;
@@ -123,7 +123,7 @@ bool Describer::fit(ValueWriter& writer, const Field& file, const Field& ours, S
 }
 
 /// Its values are those of one child of the writer.
-bool Describer::fit_values(ValueWriter& writer, Field values, SqlType type) {
+bool Describer::fit_values(ValueWriter& writer, const Field& values, SqlType type) {
   Described ours;
   auto child = describe_for(values, type, &ours);
   if (child == nullptr) return false;

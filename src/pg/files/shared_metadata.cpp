@@ -92,7 +92,7 @@ void keep(SharedColumns* shared, Oid relid, const std::vector<std::string>& piec
     const bool cached = shared->add({place_of(relid), static_cast<BlockNumber>(i)}, kVersion, {column}, *turn,
                                     [&](size_t, uint8_t* to) {
                                       std::memcpy(to, &header, sizeof header);
-                                      std::memcpy(to + sizeof header, bytes.data(), bytes.size());
+                                      std::copy(bytes.begin(), bytes.end(), to + sizeof header);
                                     });
     if (!cached) return;
   }

@@ -100,6 +100,7 @@ void rescan(CustomScanState* node) {
   ExecClearTuple(node->ss.ss_ScanTupleSlot);
   entry([node] {
     std::vector<bool> keep;  // a child whose parameters have changed is rescanned by ExecProcNode()
+    keep.reserve(static_cast<size_t>(list_length(node->custom_ps)));
     for (int i = 0; i < list_length(node->custom_ps); ++i)
       keep.push_back(static_cast<PlanState*>(list_nth(node->custom_ps, i))->chgParam == nullptr);
     state_of(node)->run->restart(node->ss.ps.chgParam == nullptr, keep);

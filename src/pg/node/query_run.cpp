@@ -72,9 +72,9 @@ void QueryRun::start() {
     sources_.begin_run(i);
     sources.push_back(sources_.rows(i));
   }
-  std::vector<engine::plan::Constant> params = parameters_.evaluate(sources_.subplans());
+  const std::vector<engine::plan::Constant> params = parameters_.evaluate(sources_.subplans());
   slots_.emplace(wanted_threads() - 1);
-  execution_ = value_or_throw(Execution::create(plan_.program, sources, std::move(params), options()));
+  execution_ = value_or_throw(Execution::create(plan_.program, sources, params, options()));
   execution_->on_fallback_build([this](uint32_t pipeline, const std::vector<FallbackRow>& rows) {
     fallback_.decide_build(pipeline, rows, *execution_);
   });

@@ -336,7 +336,7 @@ template <class F>
 auto run_in(Portal portal, F&& f) {
   Running running(portal);
   try {
-    const auto result = f();
+    auto result = f();
     running.succeed();
     return result;
   } catch (...) {

@@ -173,6 +173,7 @@ void check_gpu(const device::NvidiaDriver& driver, const std::string& user, cons
     return;
   }
   std::vector<std::string> gpus;
+  gpus.reserve(driver.gpus.size());
   for (const device::NvidiaGpu& gpu : driver.gpus) gpus.push_back(describe(gpu));
   findings->push_back({"GPU", Health::kOk, "Found: " + joined(gpus) + ".", ""});
   check_driver(driver, findings);

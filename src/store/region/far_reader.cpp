@@ -264,7 +264,8 @@ GetResult FarReader::read_block(uint64_t bucket, uint64_t* next, std::vector<Far
       is_open[candidate.owner] = 0;
       const auto* record = &arena_[candidate.at];
       candidate.at = kept.size();
-      kept.insert(kept.end(), record, record + candidate.bytes / sizeof(uint64_t));
+      const size_t words = candidate.bytes / sizeof(uint64_t);
+      kept.insert(kept.end(), record, record + words);
       whole.push_back(candidate);
     }
     if (std::find(is_open.begin(), is_open.end(), 1) == is_open.end()) break;

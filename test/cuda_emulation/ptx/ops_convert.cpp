@@ -22,7 +22,7 @@ template <class To>
 struct Saturate {
   template <class From>
   To operator()(From value) const {
-    const auto wide = static_cast<__int128>(value);
+    const auto wide = static_cast<__int128>(value);  // NOLINT(bugprone-signed-char-misuse): numbers, not letters
     if (wide < static_cast<__int128>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
     if (wide > static_cast<__int128>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
     return static_cast<To>(value);

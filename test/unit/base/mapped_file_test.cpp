@@ -92,6 +92,7 @@ TEST_F(MappedFileTest, KeepsFewDescriptors) {
   const std::string name = make("a", 100);
   const int before = open_descriptors();
   std::vector<std::shared_ptr<const MappedFile>> files;
+  files.reserve(500);
   for (int i = 0; i < 500; ++i) files.push_back(open_ok(name));
   EXPECT_LE(open_descriptors(), before + 64);
   for (const auto& file : files) EXPECT_TRUE(file->check_unchanged().is_ok());
@@ -147,6 +148,7 @@ TEST_F(MappedFileTest, NewDescriptors) {
     return info.st_ino;
   };
   std::vector<std::shared_ptr<const MappedFile>> files;
+  files.reserve(100);
   for (int i = 0; i < 100; ++i) files.push_back(open_ok(make(std::to_string(i).c_str(), 100)));
   for (const auto& file : files) EXPECT_EQ(inode(file->new_descriptor()), file->identity().inode);
   for (int i = 0; i < 100; ++i) {
@@ -253,6 +255,7 @@ TEST_F(MappedFileTest, ManyThreadsReadWhileFilesShrinkAndComeAndGo) {
     std::atomic<bool> stop{false};
     std::atomic<int> started{0};
     std::vector<std::thread> threads;
+    threads.reserve(kThreads);
     for (int i = 0; i < kThreads; ++i) {
       threads.emplace_back([&, i] {
         sigset_t all;  // as the engine's workers: everything blocked but faults

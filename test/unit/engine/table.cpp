@@ -365,7 +365,7 @@ Phys accumulator_phys(const plan::Program& program, const plan::Aggregate& a) {
 std::string print_aggregate(const plan::Program& program, const plan::Aggregate& a, const op::ResultAggregate& result,
                             int64_t row) {
   const auto acc = registry::aggregate_info(a.id).acc;
-  const std::string count = std::to_string(result.counts[row]);
+  std::string count = std::to_string(result.counts[row]);
   if (acc == registry::AccKind::kCountRows || acc == registry::AccKind::kCount) return count;
   if (result.counts[row] == 0) return count + ":NULL";
   if (acc == registry::AccKind::kSumSquares) {

@@ -86,6 +86,13 @@ bool write_file(const std::string& path, bool overwrite, size_t size) {
   return file.is_ok() && file.value()->append({{bytes.data(), bytes.size()}}).is_ok() && file.value()->commit().is_ok();
 }
 
+/// More than a file keeps in memory at a time.
+std::string large() {
+  std::string bytes;
+  bytes.resize(70'000'001, 'y');
+  return bytes;
+}
+
 class KilledWriter : public testing::TestWithParam<FileSystem> {
  protected:
   void SetUp() override {
@@ -201,11 +208,11 @@ TEST_P(KilledWriter, files_are_as_on_any_file_system) {
   ASSERT_EQ(status_of(start(GetParam(),
                             [&] {
                               auto file = StagedFile::create(path(), true, PageCache::kSpare).value();
-                              std::string bytes(70'000'001, 'y');
+                              std::string bytes = large();
                               return file->append({{bytes.data(), bytes.size()}}).is_ok() && file->commit().is_ok();
                             })),
             0);
-  EXPECT_TRUE(content() == std::string(70'000'001, 'y'));
+  EXPECT_TRUE(content() == large());
   EXPECT_EQ(files(), 1u);
 }
 

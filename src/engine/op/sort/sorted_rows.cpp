@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "base/int128.hpp"
@@ -49,7 +50,8 @@ int compare(const StrView& a, const StrView& b) {
 template <class T>
 int compare(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)
-    if (a != a || b != b) return (a != a) - (b != b);  // NaN is behind all others, and equals itself
+    if (std::isnan(a) || std::isnan(b))
+      return std::isnan(a) - std::isnan(b);  // NaN is behind all others, and equals itself
   return (a > b) - (a < b);
 }
 

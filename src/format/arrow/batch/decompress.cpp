@@ -34,7 +34,7 @@ class Growing {
         static_cast<char*>(std::realloc(memory.bytes.get(), static_cast<size_t>(std::max<int64_t>(limit_, 1))));
     if (bytes == nullptr)
       return Status(ErrorCode::kOutOfMemory, "out of memory for " + std::to_string(limit_) + " decompressed bytes");
-    (void)memory.bytes.release();
+    [[maybe_unused]] char* freed = memory.bytes.release();  // by realloc()
     memory.bytes.reset(bytes);
     memory.capacity = limit_;
     return Status::ok();

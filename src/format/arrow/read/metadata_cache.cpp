@@ -130,7 +130,7 @@ void MetadataCache::add(const std::string& path, const std::shared_ptr<FileMetad
 void MetadataCache::seed(const std::string& path, std::shared_ptr<FileMetadata> metadata) {
   std::lock_guard lock(mutex_);
   if (bytes_ + metadata->memory() > most_bytes_ || by_path_.contains(path)) return;
-  add(path, metadata, true);
+  add(path, std::move(metadata), true);
 }
 
 std::shared_ptr<const FileMetadata> MetadataCache::settled(const std::string& path) const {

@@ -17,6 +17,7 @@ namespace {
 
 std::vector<std::string> texts_of(const ColumnBuilder& column) {
   std::vector<std::string> out;
+  out.reserve(static_cast<size_t>(column.length()));
   const auto* offsets = column.values().as<int32_t>();
   for (int64_t row = 0; row < column.length(); ++row) {
     out.emplace_back(reinterpret_cast<const char*>(column.data().data()) + offsets[row],

@@ -139,6 +139,7 @@ Bounds bounds_of(const ColumnBuilder& column) {
 
 std::vector<Bounds> Statistics::of(const std::vector<ColumnBuilder>& batch) const {
   std::vector<Bounds> out;
+  out.reserve(columns_.size());
   for (const size_t column : columns_) out.push_back(bounds_of(batch[column]));
   return out;
 }
@@ -149,6 +150,7 @@ void Statistics::add(std::vector<Bounds> batch) {
 
 std::vector<Bounds> Statistics::of_batch(size_t batch) const {
   std::vector<Bounds> out;
+  out.reserve(bounds_.size());
   for (const auto& column : bounds_) out.push_back(column[batch]);
   return out;
 }

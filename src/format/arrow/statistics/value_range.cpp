@@ -65,7 +65,7 @@ void take_run(const Values<T>& values, int64_t begin, int64_t end, Extremes<T>& 
     const T value = values[row];
     low = value < low ? value : low;
     high = value > high ? value : high;
-    if constexpr (std::is_floating_point_v<T>) nan |= value != value;
+    if constexpr (std::is_floating_point_v<T>) nan |= std::isnan(value);
   }
   found = {low, high, true, found.nan || nan};
 }
@@ -195,6 +195,7 @@ std::vector<ValueRange> stated_ranges(const Field& field, int batches) {
   const std::vector<std::string_view> lows = split_list(*low), highs = split_list(*high);
   if (lows.size() != static_cast<size_t>(batches) || highs.size() != lows.size()) return {};
   std::vector<ValueRange> ranges;
+  ranges.reserve(lows.size());
   for (size_t i = 0; i < lows.size(); ++i) ranges.push_back({std::string(lows[i]), std::string(highs[i])});
   return ranges;
 }

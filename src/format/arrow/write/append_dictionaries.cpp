@@ -110,6 +110,7 @@ Status AppendDictionaries::write_grown(const Write& write) {
 
 std::vector<fbs::Block> AppendDictionaries::blocks() const {
   std::vector<fbs::Block> blocks;
+  blocks.reserve(stored_.size());
   for (const Stored& one : stored_) blocks.push_back(one.block);
   return blocks;
 }

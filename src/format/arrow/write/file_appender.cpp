@@ -412,6 +412,7 @@ class Appender final : public FileAppender {
     const auto schema = encode_schema(*builder, schema_with_statistics(batches));
     const auto dictionaries = builder->CreateVectorOfStructs(this->dictionaries());
     std::vector<fbs::Block> blocks;
+    blocks.reserve(batches.size());
     for (const Batch& batch : batches) blocks.push_back(batch.block);
     const auto block_vector = builder->CreateVectorOfStructs(blocks);
     const auto metadata = encode_metadata(*builder, metadata_of(mark_));

@@ -67,6 +67,7 @@ class FooterCopier {
   Offset<Vector<const fbs::Block*>> copy_blocks(const Vector<const fbs::Block*>* from) {
     if (from == nullptr) return 0;
     std::vector<fbs::Block> blocks;
+    blocks.reserve(from->size());
     for (flatbuffers::uoffset_t i = 0; i < from->size(); ++i) blocks.push_back(vector_element<fbs::Block>(*from, i));
     return builder_.CreateVectorOfStructs(blocks);
   }
@@ -87,6 +88,7 @@ class FooterCopier {
     Offset<Vector<int64_t>> features = 0;
     if (from->features() != nullptr) {
       std::vector<int64_t> values;
+      values.reserve(from->features()->size());
       for (flatbuffers::uoffset_t i = 0; i < from->features()->size(); ++i)
         values.push_back(vector_element<int64_t>(*from->features(), i));
       features = builder_.CreateVector(values);
@@ -172,6 +174,7 @@ class FooterCopier {
     Offset<Vector<int32_t>> ids = 0;
     if (from.type_ids() != nullptr) {
       std::vector<int32_t> values;
+      values.reserve(from.type_ids()->size());
       for (flatbuffers::uoffset_t i = 0; i < from.type_ids()->size(); ++i) values.push_back(from.type_ids()->Get(i));
       ids = builder_.CreateVector(values);
     }

@@ -23,6 +23,7 @@ Status unsupported(std::string reason) { return Status(ErrorCode::kUnsupported, 
 
 std::vector<const Node*> nodes_of(const List* list) {
   std::vector<const Node*> nodes;
+  nodes.reserve(static_cast<size_t>(list_length(list)));
   for (int i = 0; i < list_length(list); ++i) nodes.push_back(static_cast<const Node*>(list_nth(list, i)));
   return nodes;
 }

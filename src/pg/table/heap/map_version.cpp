@@ -7,8 +7,8 @@
 namespace strom::pg::table {
 
 bool leaves_traces(Relation relation) {
-  return relation->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT && RelationNeedsWAL(relation) &&
-         !compat::is_file_new(relation) && RelationGetRelid(relation) >= FirstNormalObjectId && !RecoveryInProgress();
+  return RelationNeedsWAL(relation) && !compat::is_file_new(relation) &&
+         RelationGetRelid(relation) >= FirstNormalObjectId && !RecoveryInProgress();
 }
 
 // Serializable transactions find conflicts by reading the page itself.

@@ -37,7 +37,7 @@ class Mixed : public op::ChunkSource {
     }
     for (const std::string& word : words_) dictionary_.push_back({word.data(), static_cast<int64_t>(word.size())});
     offsets_.push_back(0);
-    validity_.assign(static_cast<size_t>(rows / 8 + 1), 0);
+    validity_.assign(static_cast<size_t>(rows) / 8 + 1, 0);
     for (int i = 0; i < rows; ++i) {
       numbers_.push_back(i);
       picks_.push_back(static_cast<int32_t>(random() % static_cast<uint64_t>(words)));
@@ -48,7 +48,7 @@ class Mixed : public op::ChunkSource {
       if (!is_null) validity_[static_cast<size_t>(i / 8)] |= static_cast<uint8_t>(1 << i % 8);
       flags_.push_back(is_null ? block::kNullFlag : 0);
       registers_.push_back(dictionary_[static_cast<size_t>(picks_.back())]);
-      bool_bits_.resize(static_cast<size_t>(i / 8 + 1));
+      bool_bits_.resize(static_cast<size_t>(i) / 8 + 1);
       if (word.size() % 2 == 1) bool_bits_.back() |= static_cast<uint8_t>(1 << i % 8);
       std::string fixed = word.substr(0, 8);
       fixed.resize(8, ' ');

@@ -144,7 +144,8 @@ class DeviceFilesTest : public testing::Test {
     }
     const auto* views = reinterpret_cast<const ColumnView*>(
         host.data() + (reinterpret_cast<const char*>(filled.value().columns) - aligned));
-    const size_t first = static_cast<size_t>(begin - slice.lead()), all = static_cast<size_t>(rows + slice.lead());
+    const size_t first = static_cast<size_t>(begin - slice.lead()),
+                 all = static_cast<size_t>(rows) + static_cast<size_t>(slice.lead());
     const size_t widths[] = {4, 8, 0, 2, 4};
     for (size_t i = 0; i < columns.size(); ++i) {
       const char* from = own(batch.columns[i].values);

@@ -96,20 +96,20 @@ std::string form_json(const Json& value) {
 }
 
 Json random_json(std::mt19937_64& random, int depth) {
-  static const char* const kTexts[] = {"", "a", "b", "ab", "key", "日本", "MFGR#12", " ", "true", "a longer text"};
-  static const char* const kNumbers[] = {"0",
-                                         "1",
-                                         "-1",
-                                         "1.0",
-                                         "1.00",
-                                         "12.5",
-                                         "-0.001",
-                                         "32768",
-                                         "2147483648",
-                                         "9223372036854775807",
-                                         "99999999999999999999999999999999999999999",
-                                         "0.00000000000000000000000000000000000000001",
-                                         "123456789.123456789"};
+  static constexpr const char* kTexts[] = {"", "a", "b", "ab", "key", "日本", "MFGR#12", " ", "true", "a longer text"};
+  static constexpr const char* kNumbers[] = {"0",
+                                             "1",
+                                             "-1",
+                                             "1.0",
+                                             "1.00",
+                                             "12.5",
+                                             "-0.001",
+                                             "32768",
+                                             "2147483648",
+                                             "9223372036854775807",
+                                             "99999999999999999999999999999999999999999",
+                                             "0.00000000000000000000000000000000000000001",
+                                             "123456789.123456789"};
   Json json;
   json.kind = static_cast<Json::Kind>(random() % (depth > 0 ? 9 : 5));
   if (json.kind > Json::kObject) json.kind = Json::kObject;

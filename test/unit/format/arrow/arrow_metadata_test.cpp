@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <utility>
 
 #include "arrow_forge.hpp"
 #include "arrow_print.hpp"
@@ -35,7 +36,7 @@ Offset<fbs::Schema> make_schema(FlatBufferBuilder& b, const Fields& fields,
 }
 /// A schema of one column, `x`, of the type that `make` makes.
 SchemaMaker one(std::function<Type(FlatBufferBuilder&)> make) {
-  return [make](FlatBufferBuilder& b) { return make_schema(b, {make_field(b, "x", make(b))}); };
+  return [make = std::move(make)](FlatBufferBuilder& b) { return make_schema(b, {make_field(b, "x", make(b))}); };
 }
 SchemaMaker one_int() {
   return one([](FlatBufferBuilder& b) { return int_type(b); });
@@ -352,7 +353,8 @@ TEST(ArrowMetadata, ColumnsStandBehindAllTypes) {
       ForgedBatch batch = int_batch();
       batch.nodes.assign(static_cast<size_t>(skipped.nodes) + 1, {4, 0});
       const int buffers = version == fbs::MetadataVersion::V4 ? skipped.buffers_v4 : skipped.buffers_v5;
-      batch.buffers.assign(static_cast<size_t>(buffers + 2 * skipped.views), {0, 0});  // two data buffers for each view
+      batch.buffers.assign(static_cast<size_t>(buffers) + 2 * static_cast<size_t>(skipped.views),
+                           {0, 0});  // two data buffers for each view
       batch.variadic_counts.assign(static_cast<size_t>(skipped.views), 2);
       batch.buffers.emplace_back(0, 0);
       batch.buffers.emplace_back(0, 16);

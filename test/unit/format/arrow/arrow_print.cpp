@@ -97,7 +97,7 @@ std::string print_value(const ColumnView& column, int64_t row) {
 }
 
 std::string print_field(const columnar::Field& field) {
-  static const char* const kUnits[] = {"s", "ms", "us", "ns"};
+  static constexpr const char* kUnits[] = {"s", "ms", "us", "ns"};
   if (!field.unsupported.empty()) return field.name + " unsupported(" + field.unsupported + ")";
   std::string out = field.name + " " + columnar::layout_name(field.layout);
   if (columnar::is_decimal(field.layout)) {

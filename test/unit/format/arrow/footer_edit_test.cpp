@@ -133,8 +133,7 @@ TEST(FooterEdit, SurvivesBeingKilled) {
     const pid_t child = fork();
     if (child == 0) {
       for (int i = 0;; ++i) {
-        if (!edit(path, {{3, values_of_size(static_cast<size_t>(10 << (i % 12)), static_cast<char>('a' + i % 26))}})
-                 .is_ok())
+        if (!edit(path, {{3, values_of_size(size_t{10} << (i % 12), static_cast<char>('a' + i % 26))}}).is_ok())
           _exit(1);
         if (i == 0 && write(edited[1], "x", 1) != 1) _exit(1);
       }

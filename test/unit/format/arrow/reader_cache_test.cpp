@@ -102,6 +102,7 @@ TEST(ReaderCache, ManyThreads) {
   for (size_t i = 0; i < 5; ++i) ASSERT_TRUE(write_sample(path(i), 1, static_cast<int64_t>(i), Nulls::kNone).is_ok());
   settle(path(4));
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (size_t t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       for (size_t i = 0; i < 500; ++i) {

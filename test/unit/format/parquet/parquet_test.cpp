@@ -70,6 +70,7 @@ TEST(Parquet, ReadByManyThreads) {
   const uint64_t wanted = touch_file(*reader);
   std::vector<std::thread> threads;
   std::vector<uint64_t> found(8);
+  threads.reserve(found.size());
   for (uint64_t& result : found)
     threads.emplace_back([&] {
       for (int i = 0; i < 5; ++i) result = touch_file(*reader);

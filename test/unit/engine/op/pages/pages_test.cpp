@@ -149,8 +149,8 @@ class Table {
 
   WantedColumn want(size_t attribute) {
     WantedColumn column{static_cast<int>(attribute), kinds_[attribute].storage};
-    static const __int128 kNumber = static_cast<__int128>(0x0102030405060708) << 64 | 0x1112131415161718;
-    static const registry::StrView kText{"a missing text", 14};
+    static constexpr __int128 kNumber = static_cast<__int128>(0x0102030405060708) << 64 | 0x1112131415161718;
+    static constexpr registry::StrView kText{"a missing text", 14};
     const bool is_text = column.storage == Storage::kText || column.storage == Storage::kNumeric;
     if (random_() % 3 == 0 || column.storage == Storage::kView) return column;
     column.missing_flag = random_() % 4 == 0 ? kValueOfHost : 0;
