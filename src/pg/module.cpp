@@ -1,5 +1,5 @@
-// The loadable module pg_strom.so: its magic block and _PG_init. Loaded by shared_preload_libraries, or by the first
-// function of the extension that a session calls; both leave the session in the same state.
+// The loadable module pg_strom.so: its magic block and _PG_init. It is loaded by shared_preload_libraries, or by the
+// first call of an extension's function in a session. The session's state is the same in both cases.
 #include <new>
 #include <string>
 
@@ -22,7 +22,8 @@ PGDLLEXPORT void _PG_init(void);  // NOLINT(readability-identifier-naming): Post
 
 namespace {
 
-// Opened later, if at all: see format/parquet. False when memory is exhausted.
+// Sets the path of the module for Parquet, which is opened later if needed (see format/parquet). False when out of
+// memory.
 bool set_parquet_module() noexcept {
   try {
     strom::format::parquet::set_module_path(std::string(pkglib_path) + "/pg_strom_parquet.so");

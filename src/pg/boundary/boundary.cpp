@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char kOutOfMemoryText[] = "out of memory";
 
-/// The only thread that may call PostgreSQL: the one that has loaded this library.
+/// The backend's main thread, which has loaded this library. No other thread may call PostgreSQL.
 const pthread_t kBackendThread = pthread_self();
 
 // Copies into the current memory context without ever raising; nullptr when there is no memory or no text.

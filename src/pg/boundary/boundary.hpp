@@ -5,9 +5,10 @@
 //   guard(f)  C++ calls PostgreSQL. An ereport(ERROR) inside f becomes a PostgresError, which holds the whole
 //             ErrorData, so that entry() raises it again with SQLSTATE, DETAIL, HINT, position and context.
 //
-// A function in src/pg is of one of two kinds and says which if it is not plain from its namespace or comment:
-// either it may ereport, and then holds only trivially destructible objects while it does, or it may throw.
-// All of it is for the backend's main thread only.
+// A function in src/pg is of one of two kinds. Its namespace or comment says which:
+//    it may ereport; then it holds only trivially destructible objects while it does,
+//    or it may throw.
+// All functions here are for the backend's main thread only.
 #pragma once
 
 #include <exception>
@@ -21,7 +22,7 @@
 namespace strom::pg::boundary {
 
 /// A PostgreSQL error on its way through C++ frames. The ErrorData lives in the memory context that was current when
-/// guard() was called; PostgreSQL resets that context after the error that this becomes.
+/// guard() was called. entry() raises the error again, and PostgreSQL then resets that context.
 class PostgresError : public std::exception {
  public:
   /// `data` nullptr: PostgreSQL had no memory left to copy its error.
@@ -56,7 +57,7 @@ T value_or_throw(Result<T> result) {
 
 /// An error stripped of everything with a destructor, ready for ereport. Strings are palloc'd or static.
 struct RaisableError {
-  ErrorData* original;  // raised again as it is when not nullptr
+  ErrorData* original;  // not nullptr: this error is raised again unchanged
   int sqlerrcode;
   const char* message;
   const char* detail;  // nullptr = none

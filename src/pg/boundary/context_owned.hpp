@@ -1,5 +1,6 @@
-// A C++ object owned by a PostgreSQL memory context: destroyed when the context is reset or deleted, on success and on
-// error alike. For the plain structs that PostgreSQL sees (scan states, callback arguments), which cannot hold one.
+// A C++ object owned by a PostgreSQL memory context. It is destroyed when the context is reset or deleted, on success
+// and on error alike. For the plain structs that PostgreSQL sees (scan states, callback arguments): they cannot hold
+// objects with destructors.
 #pragma once
 
 #include <memory>
@@ -36,7 +37,7 @@ class ContextOwned {
     return adopt(context, std::make_unique<T>(std::forward<Args>(args)...));
   }
 
-  /// Destroys the object now, before its context goes.
+  /// Destroys the object before its context is reset or deleted.
   void reset() {
     if (slot_ != nullptr) slot_->destroy();
     slot_ = nullptr;

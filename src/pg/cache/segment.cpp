@@ -13,14 +13,14 @@ using boundary::guard;
 
 namespace {
 
-// The server's own use of /dev/shm, by parallel queries, goes before. 0: there is no such limit.
+// Bytes of /dev/shm for the cache; 0: no such limit. A quarter is left to the server's parallel queries.
 uint64_t shared_memory_size() {
   struct statvfs space;
   if (dynamic_shared_memory_type != DSM_IMPL_POSIX || statvfs("/dev/shm", &space) != 0) return 0;
   return uint64_t{space.f_blocks} * space.f_frsize / 4 * 3;
 }
 
-// Taken as needed, so that it may be more than shared_buffers.
+// The usual limit in bytes. Segments are made on demand, so the limit may exceed shared_buffers.
 uint64_t usual_bytes() {
   static const uint64_t bytes = [] {
     const uint64_t wanted =
@@ -39,11 +39,12 @@ bool leaves_room(uint64_t size) {
   return available >= size && available - size >= all / 4;
 }
 
-// What nobody has asked for does not drive the machine into swap.
+// A limit that the user did not set must not drive the machine into swap.
 bool leaves_memory(uint64_t size) { return !is_usual() || base::leaves_part(base::read_machine_memory(), size); }
 
-/// Runs call(), which makes a segment and may ereport, with a resource owner of its own, so that nothing of it is left
-/// when it fails. A query does not fail for want of memory that only makes it faster: nullptr then.
+/// Runs call(), which makes or attaches a segment and may ereport. It runs under a resource owner of its own, so that a
+/// failure leaves nothing behind. nullptr on failure: the cache only makes queries faster, so they must not fail with
+/// it.
 template <class F>
 dsm_segment* segment_of(F call) {
   const ResourceOwner caller = CurrentResourceOwner;

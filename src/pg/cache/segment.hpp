@@ -6,15 +6,15 @@
 
 namespace strom::pg::cache {
 
-/// Nobody has set pg_strom.column_cache_memory: the limit is a part of the machine's memory.
+/// True when nobody has set pg_strom.column_cache_memory: the limit is then a part of the machine's memory.
 bool is_usual();
-/// The limit of all segments, in bytes.
+/// The limit for all segments together, in bytes.
 uint64_t allowed_bytes();
 
-/// A new segment of that size, which stays when the session ends; nullptr when it would not leave enough to others, or
-/// cannot be had.
+/// A new segment of `size` bytes, which outlives the session. nullptr when too little memory would be left to others,
+/// or when the server cannot make it.
 dsm_segment* make_segment(uint64_t size);
-/// One that another session has made; nullptr when it is gone.
+/// Attaches a segment that another session has made; nullptr when it is gone.
 dsm_segment* attach_segment(dsm_handle handle);
 
 }  // namespace strom::pg::cache

@@ -17,17 +17,17 @@ using format::heap::kImageAlignment;
 
 namespace {
 
-constexpr uint64_t kLayout = 3;  // raised by whoever changes what structs in shared memory mean
+constexpr uint64_t kLayout = 3;  // raise this when the structs in shared memory change
 constexpr uint32_t kMostSegments = 128;
-constexpr uint32_t kUsualSegments = 64;  // of the memory that is allowed
+constexpr uint32_t kUsualSegments = 64;  // the memory that is allowed is divided by this
 constexpr uint64_t kSmallestSegment = uint64_t{4} << 20, kLargestSegment = uint64_t{1} << 30;
 constexpr uint64_t kBytesForEntry = 16 * 1024;
 constexpr uint32_t kFewestEntries = 1024, kMostEntries = 1 << 20;
-constexpr uint32_t kTables = 8192, kTableWays = 8;  // a table is one of so many that have the same hash
+constexpr uint32_t kTables = 8192, kTableWays = 8;  // a table may use any of kTableWays places, chosen by its hash
 constexpr uint32_t kNone = 0xFFFFFFFF;
 constexpr BlockNumber kBitsOfPage = 2;  // in the visibility map
 constexpr BlockNumber kPagesOfMapPage = (BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * BITS_PER_BYTE / kBitsOfPage;
-// Emptied by the server when it starts, as other temporary files.
+// The server empties this folder when it starts, together with other temporary files.
 constexpr char kFolder[] = "base/" PG_TEMP_FILES_DIR;
 constexpr char kPath[] = "base/" PG_TEMP_FILES_DIR "/" PG_TEMP_FILE_PREFIX "_strom_columns";
 
@@ -51,8 +51,8 @@ struct SharedColumns::Entry {
   uint64_t offset;
   uint32_t segment;
   uint32_t size;             // 0: cannot be cached
-  uint32_t next_in_bucket;   // or in the list of free entries
-  uint32_t next_in_segment;  // entries whose bytes lie there, also those that newer ones have replaced
+  uint32_t next_in_bucket;   // or the next in the list of free entries
+  uint32_t next_in_segment;  // links entries whose bytes lie in the segment, replaced ones included
   bool in_bucket;
 };
 
@@ -66,8 +66,8 @@ struct SharedColumns::Control {
   };
   struct Table {
     compat::FileId file;
-    pg_atomic_uint32 filler;   // the process that keeps what it reads, or 0
-    uint64_t last, previous;   // scans
+    pg_atomic_uint32 filler;   // the process whose scan fills the cache, or 0
+    uint64_t last, previous;   // scans, by their numbers
     pg_atomic_uint64 lacking;  // bytes that the last filling scan had no room for
   };
 
@@ -75,7 +75,7 @@ struct SharedColumns::Control {
   TimestampTz server_start;
   uint64_t incarnation;
   int tranche;
-  LWLock lock;  // of what follows, but for atomics
+  LWLock lock;  // protects all that follows except atomics
   uint64_t segment_bytes;
   uint32_t entries, buckets;
   uint64_t clock;
@@ -104,15 +104,15 @@ namespace {
 
 using Control = SharedColumns::Control;
 
-// Sessions of one server may have loaded different builds, if the library was replaced meanwhile.
+// Sessions of one server may run different builds if the library was replaced meanwhile.
 constexpr uint64_t kMagic =
     (0x6d756c6f43 * 31 + kLayout) * 1000003 + sizeof(Control) * 4099 + sizeof(SharedColumns::Entry);
 
-// What this process has, for its whole life.
+// What this process has attached; it stays attached until the process ends.
 SharedColumns* attached = nullptr;
 uint8_t* mapped[kMostSegments];
 uint32_t held_pins[kMostSegments];
-bool refused = false;  // there is no shared memory to be had
+bool refused = false;  // this server gives no shared memory
 
 class Locked {
  public:
@@ -127,7 +127,7 @@ class Locked {
   LWLock* lock_;
 };
 
-// The process ends, however it does: other sessions may have what it held.
+// Called when the process ends, in whatever way: releases its pins and its role as filler for other sessions.
 void let_go(dsm_segment*, Datum control_address) {
   auto* control = reinterpret_cast<Control*>(DatumGetPointer(control_address));
   for (uint32_t i = 0; i < kMostSegments; ++i) {
@@ -142,7 +142,7 @@ void let_go(dsm_segment*, Datum control_address) {
   attached = nullptr;
 }
 
-/// What the file says that sessions find each other by.
+/// The content of the file by which sessions find the shared memory.
 struct Rendezvous {
   uint64_t magic;
   TimestampTz server_start;
@@ -155,7 +155,7 @@ dsm_segment* find_control(int file) {
   if (found.magic != kMagic || found.server_start != PgStartTime) return nullptr;
   dsm_segment* segment = attach_segment(found.handle);
   if (segment == nullptr) return nullptr;
-  // After a crash of the server the number may be someone else's.
+  // After a crash of the server the handle may belong to somebody else's segment.
   const auto* control = static_cast<const Control*>(dsm_segment_address(segment));
   const bool is_control = dsm_segment_map_length(segment) >= sizeof(Control) && control->magic == kMagic &&
                           control->server_start == PgStartTime;
@@ -254,7 +254,7 @@ void SharedColumns::Control::empty(uint32_t segment) {
   segments[segment].used = 0;
 }
 
-/// The segment that has been without use for longest, before scan `evictable`; kNone when there is none.
+/// The segment that has been unused for the longest time, if its last use was before scan `evictable`; else kNone.
 uint32_t SharedColumns::Control::victim(uint64_t evictable) {
   uint32_t found = kNone;
   uint64_t found_use = evictable;
@@ -344,7 +344,7 @@ void SharedColumns::Pins::release() {
   segments_.clear();
 }
 
-// Under the lock, shared at least.
+// The caller holds the lock, at least shared.
 void SharedColumns::pin(uint32_t segment, Pins* pins) {
   if (std::find(pins->segments_.begin(), pins->segments_.end(), segment) != pins->segments_.end()) return;
   pins->segments_.push_back(segment);
@@ -405,7 +405,7 @@ bool SharedColumns::add_segment() {
   const dsm_handle handle = dsm_segment_handle(segment);
   Locked locked(&control_->lock, LW_EXCLUSIVE);
   const uint32_t index = control_->segment_count;
-  if (index == kMostSegments) {  // other sessions were faster
+  if (index == kMostSegments) {  // other sessions have added segments meanwhile
     dsm_unpin_segment(handle);
     return false;
   }
@@ -416,7 +416,7 @@ bool SharedColumns::add_segment() {
   return true;
 }
 
-// From the open segment, or from one that may be emptied for it.
+// Takes room from the open segment. If `empties`, a full open segment is replaced by an old segment, which is emptied.
 bool SharedColumns::take_room(uint64_t size, const Turn& turn, bool empties, Pins* pins, Room* room) {
   Locked locked(&control_->lock, LW_EXCLUSIVE);
   const auto has_room = [&](uint32_t i) {
@@ -446,7 +446,7 @@ bool SharedColumns::reserve(const std::vector<NewColumn>& columns, const Turn& t
   if (size > static_cast<uint64_t>(largest_group())) return false;
   const auto has_taken = [&](bool empties) { return take_room(size, turn, empties, pins, room); };
   const bool may_grow = control_->may_grow();
-  // Where there is no memory for another segment, old columns give way, too.
+  // If the server has no memory for another segment, old columns give way as well.
   if (!has_taken(!may_grow) && !(may_grow && ((add_segment() && has_taken(false)) || has_taken(true)))) return false;
   uint8_t* segment = map(room->segment);
   room->bytes = segment + room->offset;
@@ -472,7 +472,7 @@ bool SharedColumns::publish(const GroupId& group, XLogRecPtr version, const std:
   uint64_t offset = room.offset;
   for (const NewColumn& column : columns) {
     const uint32_t index = control_->free_entry;
-    if (index == kNone) return false;  // another session took it since
+    if (index == kNone) return false;  // another session has taken the entry since
     Entry* entry = control_->entry(index);
     control_->free_entry = entry->next_in_bucket;
     *entry = {group,

@@ -1,7 +1,7 @@
-// Columns of tables that are cached in dynamic shared memory between queries, for all sessions of the server, with
-// nothing preloaded. Bytes lie in segments that are filled from their beginning and emptied as a whole; an index finds
-// the columns of a group of pages. See docs/dev/column_cache.md. Main thread only, but for the bytes that find() tells
-// of, which any thread may read. Used by CachedTable and DecompressedColumns.
+// Columns of tables that are cached in dynamic shared memory between queries, for all sessions of the server. The
+// library need not be preloaded. Segments are filled from their beginning and emptied as a whole. An index finds the
+// columns of a group of pages. See docs/dev/column_cache.md. For the main thread only, except the bytes that find()
+// points to: any thread may read these. Used by CachedTable and DecompressedColumns.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace strom::pg::cache {
 
-/// A group of pages of a table's file; of an Arrow table a column of a record batch, see DecompressedColumns.
+/// A group of pages of a table's file. For an Arrow table it is a column of a record batch, see DecompressedColumns.
 struct GroupId {
   compat::FileId file;
   BlockNumber begin;
@@ -22,7 +22,8 @@ struct GroupId {
   bool operator==(const GroupId&) const = default;
 };
 
-/// A column, and how its values are cached. Attribute 0: the places of the rows, see format::heap::RowPlaces.
+/// A column and the form in which its values are cached. Attribute 0: the places of the rows, see
+/// format::heap::RowPlaces.
 struct ColumnId {
   int16_t attribute;
   uint8_t storage;  // format::heap::Storage
@@ -32,34 +33,34 @@ struct ColumnId {
   bool operator==(const ColumnId&) const = default;
 };
 
-/// Attribute of what fdw_arrow/shared_metadata keeps among the columns.
+/// The attribute number under which fdw_arrow/shared_metadata caches metadata of files.
 inline constexpr int16_t kMetadataAttribute = -1;
 
-/// Where a column of a group lies. `bytes` nullptr: it is known that it cannot be cached.
+/// Where a column of a group lies. `bytes` is nullptr if the column is known to be impossible to cache.
 struct FoundColumn {
   format::heap::ImageShape shape;
   const uint8_t* bytes;
 };
 
-/// What is written into shared memory.
+/// A column to be written into shared memory.
 struct NewColumn {
   ColumnId id;
   format::heap::ImageShape shape;
   int64_t size;  // bytes; 0: cannot be cached
 };
 
-/// Pages of a group, counted so that no group's pages have their visibility in two pages of the map.
+/// Pages of a group. Groups are counted so that the visibility bits of one group lie in one page of the visibility map.
 inline constexpr BlockNumber kGroupPages = 256;
 
-/// The first page of the group that a page belongs to, and of the group behind it.
+/// group_begin(): the first page of the group that `block` belongs to. group_end(): the first page of the next group.
 BlockNumber group_begin(BlockNumber block);
 BlockNumber group_end(BlockNumber block);
 
 class SharedColumns {
  public:
-  /// Bytes that may be taken: pg_strom.column_cache_memory.
+  /// The limit in bytes, from pg_strom.column_cache_memory.
   static uint64_t allowed();
-  /// nullptr where there is no such memory: pg_strom.column_cache_memory is 0, or the server has none to give. Throws
+  /// nullptr when there is no such memory: pg_strom.column_cache_memory is 0, or the server cannot provide any. Throws
   /// PostgresError.
   static SharedColumns* attach();
 
@@ -67,14 +68,14 @@ class SharedColumns {
   struct Turn {
     uint64_t now = 0, evictable = 0;
     uint32_t table = 0;
-    bool fills = false;  // this scan keeps what it reads, and no other session does it
+    bool fills = false;  // this scan caches what it reads; no other session does so meanwhile
   };
-  /// A table's first scan keeps what it reads only if that is worth it; it finds what room there is.
+  /// Begins a scan. A table's first scan fills the cache only if `is_first_worth_it`, and empties no segments for that.
   Turn begin_scan(const compat::FileId& file, bool is_first_worth_it = false);
-  /// Another session may fill. Calls no PostgreSQL.
+  /// Ends a scan, so that another session may fill the cache. Calls no PostgreSQL.
   void end_scan(Turn* turn);
 
-  /// A scan that fills has found no room for so many bytes. Calls no PostgreSQL.
+  /// Notes that a filling scan found no room for `bytes` bytes. Calls no PostgreSQL.
   void lacks(const Turn& turn, uint64_t bytes);
 
   /// Segments that a scan reads from: they are not emptied as long as this lives. The destructor calls no PostgreSQL.
@@ -92,31 +93,32 @@ class SharedColumns {
   };
 
   enum class Found : uint8_t { kAll, kSome, kCannotBeCached };
-  /// Columns `ids` of a group as of `version`, all or none. Throws PostgresError.
+  /// Finds columns `ids` of a group as of `version`: all of them or none. Throws PostgresError.
   Found find(const GroupId& group, XLogRecPtr version, const std::vector<ColumnId>& ids, const Turn& turn, Pins* pins,
              FoundColumn* columns);
 
-  /// Room for columns of a group, one behind the other. It is lost, until its segment is emptied, unless it is
-  /// published.
+  /// Room for the columns of a group, one after the other. Room that is never published stays lost until its segment is
+  /// emptied.
   struct Room {
     uint32_t segment;
     uint64_t offset;
     uint8_t* bytes;
   };
-  /// False when there is no room that may be taken. `pins` are to be held until the room is published. Throws
+  /// Reserves room; false when there is none. The caller holds `pins` until the room is published. Throws
   /// PostgresError.
   bool reserve(const std::vector<NewColumn>& columns, const Turn& turn, Pins* pins, Room* room);
-  /// The columns have been written. False when they cannot be cached after all. Throws PostgresError.
+  /// Enters columns, which the caller has written into `room`, in the index. False when they cannot be cached after
+  /// all. Throws PostgresError.
   bool publish(const GroupId& group, XLogRecPtr version, const std::vector<NewColumn>& columns, const Room& room);
-  /// Another number for each such memory, so that what is named after its groups is not taken for those of another
-  /// server's life, whose versions may come again.
+  /// A number that differs between any two lives of this memory. Names of cached groups contain it, because versions
+  /// (WAL positions) of another server's life may occur again.
   uint64_t incarnation() const;
 
-  /// Bytes of the largest group that reserve() may have room for.
+  /// Bytes of the largest group that reserve() accepts.
   int64_t largest_group() const;
 
-  /// Keeps columns of a group: write(i, to) puts the i-th to an aligned place. False when there is no room that may be
-  /// taken. Throws PostgresError.
+  /// Caches the columns of a group: write(i, to) writes the i-th one to an aligned address. False when there is no
+  /// room. Throws PostgresError.
   template <class Write>
   bool add(const GroupId& group, XLogRecPtr version, const std::vector<NewColumn>& columns, const Turn& turn,
            Write write) {
@@ -131,8 +133,8 @@ class SharedColumns {
     return publish(group, version, columns, room);
   }
 
-  /// Of `asked` groups of a file that has `pages`, the part that has all columns `attributes`, of whatever version.
-  /// Does not throw; may ereport.
+  /// The fraction of `asked` groups, of a file with `pages` pages, that have all columns `attributes` cached in any
+  /// version. Does not throw; may ereport.
   double cached_part(const compat::FileId& file, BlockNumber pages, const AttrNumber* attributes, int count, int asked);
 
   /// What is cached of a column of one table.
@@ -144,14 +146,14 @@ class SharedColumns {
   std::vector<Usage> usage();
   struct Memory {
     uint64_t allowed = 0, taken = 0;  // bytes
-    uint64_t lacking = 0;             // that the tables' last scans found no room for
+    uint64_t lacking = 0;             // bytes that the last filling scans of all tables found no room for
     bool is_usual = false;            // pg_strom.column_cache_memory is -1
   };
-  /// Throws PostgresError.
+  /// The state of the whole cache. Throws PostgresError.
   static Memory memory();
-  /// What is cached of one attribute, of all tables.
+  /// Bytes that are cached under one attribute number, over all tables.
   int64_t bytes_of(int16_t attribute);
-  /// Forgets everything that no scan is reading.
+  /// Drops all cached columns that no scan is reading.
   void reset();
 
   struct Control;  // what lies in shared memory

@@ -26,7 +26,7 @@ struct ForeignTable {
   Oid relid = InvalidOid;
   std::string name;  // without schema
   std::vector<Option> options;
-  std::vector<ForeignColumn> columns;  // those asked for, in the order asked
+  std::vector<ForeignColumn> columns;  // the requested columns, in the requested order
 };
 
 /// DefElem nodes as name and value; a value that is not a string comes out as its text. May throw.

@@ -12,7 +12,8 @@ namespace strom::pg::catalog {
 /// FirstLowInvalidHeapAttributeNumber). May ereport.
 Bitmapset* referenced_attributes(RelOptInfo* rel);
 
-/// The user columns in such a set, in order; a whole-row reference means all live columns. May throw.
+/// The user columns in a set of referenced_attributes(), in order; a whole-row reference means all live columns. May
+/// throw.
 std::vector<AttrNumber> user_columns(Oid relid, const Bitmapset* attributes);
 
 }  // namespace strom::pg::catalog

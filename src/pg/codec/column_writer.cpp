@@ -17,7 +17,7 @@ using columnar::Field;
 
 namespace {
 
-/// About what a row takes without its texts.
+/// Approximate bytes of a row's value in this field, without text.
 int64_t row_bytes_of(const Field& field) {
   int64_t bytes = columnar::stored_width(field);
   for (size_t i = 0; !field.dictionary && i < field.children.size(); ++i) bytes += row_bytes_of(field.children[i]);

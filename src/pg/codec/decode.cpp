@@ -20,7 +20,7 @@ namespace {
 
 constexpr int32_t kEpochDays = POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE;  // 1970-01-01 to 2000-01-01
 constexpr int64_t kEpochMicros = kEpochDays * USECS_PER_DAY;
-constexpr int kMostShortScale = 38;  // that numeric_from_int128() is used for
+constexpr int kMostShortScale = 38;  // the largest scale for numeric_from_int128()
 constexpr int64_t kMillisPerDay = SECS_PER_DAY * INT64CONST(1000);
 
 constexpr int64_t floor_div(int64_t value, int64_t divisor) { return value / divisor - (value % divisor < 0 ? 1 : 0); }
@@ -62,7 +62,7 @@ Datum read_decimal(const Decoder& d, int64_t row) {
   return d.scale == kOwnScale ? numeric_from_decimal(value) : numeric_from_int128(value, d.scale);
 }
 
-// For an ereport about a value: where it stands, if that is known.
+// For an ereport about a value: adds the place of the value, if it is known.
 int errcontext_place(const Decoder& d, int64_t row) {
   if (d.place == nullptr || !d.names_place) return 0;
   return errcontext("column \"%s\" of file \"%s\", record batch %d, row %lld", d.place->column, d.place->file,
@@ -84,7 +84,7 @@ Datum read_date64(const Decoder& d, int64_t row) {
   return checked_date(d, row, floor_div(load<int64_t>(d.view.values, row), kMillisPerDay));
 }
 
-// Units finer than a microsecond are cut off towards the past.
+// Converts to microseconds; finer units are rounded down.
 template <int64_t kMultiplier, int64_t kDivisor>
 Datum read_timestamp(const Decoder& d, int64_t row) {
   const auto stored = load<int64_t>(d.view.values, row);
@@ -98,7 +98,7 @@ Datum read_timestamp(const Decoder& d, int64_t row) {
   return TimestampGetDatum(micros);
 }
 
-// Blanks up to `length` characters (char(n)) behind a value of the server's encoding.
+// Pads a value, in the server's encoding, with blanks to `length` characters (char(n)).
 struct varlena* pad_to_length(struct varlena* value, int32_t length) {
   const int bytes = static_cast<int>(VARSIZE(value)) - VARHDRSZ;
   const int characters = pg_mbstrlen_with_len(VARDATA(value), bytes);
@@ -131,7 +131,7 @@ struct varlena* copy_text(const char* bytes, int64_t size) {
   return value;
 }
 
-// The bytes are copied before they are checked, because those in a file can change meanwhile.
+// The bytes are copied before they are checked, because bytes of a file can change meanwhile.
 Datum read_text(const Decoder& d, int64_t row) {
   const char* bytes = nullptr;
   int64_t size = 0;
@@ -150,7 +150,7 @@ Datum read_text(const Decoder& d, int64_t row) {
   return PointerGetDatum(d.length >= 0 ? pad_to_length(value, d.length) : value);
 }
 
-// Types of PostgreSQL alone, as codec::field_for() lays them out: in register layout, or as a text.
+// Types that only PostgreSQL has, in the form of codec::field_for(): in register layout, or as text.
 Datum read_bytea(const Decoder& d, int64_t row) {
   const char* bytes = nullptr;
   int64_t size = 0;
@@ -167,7 +167,7 @@ Datum copy_16_bytes(const void* values, int64_t row) {
 
 Datum read_register(const Decoder& d, int64_t row) { return datum_from_register(d.type, 0, -1, d.view.values, row); }
 
-// `size` bytes by reference, the highest of the number first.
+// A Datum by reference: `size` bytes, the most significant first.
 Datum big_endian_datum(int64_t number, int size) {
   auto* bytes = static_cast<uint8_t*>(palloc(static_cast<Size>(size)));
   for (int i = size; i-- > 0; number >>= 8) bytes[i] = static_cast<uint8_t>(number);
@@ -188,7 +188,7 @@ Datum timetz_datum(const void* values, int64_t row) {
   return TimeTzADTPGetDatum(time);
 }
 
-// Values of Arrow files that the engine's columns do not have.
+// Values of Arrow files in layouts that the engine's columns never have.
 
 Datum read_uint32(const Decoder& d, int64_t row) { return UInt32GetDatum(load<uint32_t>(d.view.values, row)); }
 
@@ -216,14 +216,14 @@ Datum read_uint64_as_int8(const Decoder& d, int64_t row) {
   return Int64GetDatum(static_cast<int64_t>(value));
 }
 
-// Decimals of any width and scale, by way of their text.
+// Decimals of any width and scale; they are converted through their text.
 template <int kBytes>
 Datum read_wide_decimal(const Decoder& d, int64_t row) {
   bool negative = false;
   char digits[96];
   *base::UInt256::magnitude(static_cast<const char*>(d.view.values) + row * kBytes, kBytes, &negative)
        .put_digits(digits) = '\0';
-  // "-digits" with the point moved: -scale behind the last digit, all of which numeric_in() understands as an exponent.
+  // The text is "digits" and an exponent for the scale, which numeric_in() understands.
   char text[128];
   snprintf(text, sizeof text, "%s%se%d", negative ? "-" : "", digits, -d.scale);
   return DirectFunctionCall3(numeric_in, CStringGetDatum(text), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
@@ -234,7 +234,7 @@ void bad_value(const Decoder& d, int64_t row, const char* type, int64_t value) {
                   errdetail("The stored value is %lld.", static_cast<long long>(value)), errcontext_place(d, row)));
 }
 
-// Microseconds of `value` in `unit`; what is finer is cut off towards the past.
+// Converts `value` from `unit` to microseconds; finer units are rounded down.
 bool to_micros(int64_t value, TimeUnit unit, int64_t* micros) {
   switch (unit) {
     case TimeUnit::kSecond: return !__builtin_mul_overflow(value, INT64CONST(1000000), micros);
@@ -245,7 +245,7 @@ bool to_micros(int64_t value, TimeUnit unit, int64_t* micros) {
   return false;
 }
 
-// 24:00:00 is a time for PostgreSQL.
+// PostgreSQL accepts 24:00:00 as a time.
 template <class T>
 Datum read_time(const Decoder& d, int64_t row) {
   const int64_t stored = load<T>(d.view.values, row);
@@ -281,7 +281,7 @@ Datum read_month_day_nano(const Decoder& d, int64_t row) {
                         floor_div(load<int64_t>(d.view.values, 2 * row + 1), 1000));
 }
 
-// Bytes of a value of a file; they have not been checked to be anything else.
+// Bytes of a value of a file. They are not validated in any way.
 const char* bytes_at(const Decoder& d, int64_t row, int64_t* size) {
   const char* bytes = nullptr;
   if (!columnar::text_at(d.view, row, &bytes, size))
@@ -368,7 +368,7 @@ Read reader_of(const columnar::Field& field) {
   }
 }
 
-// Of fields whose numbers are narrower than those of the declared type; nullptr for others.
+// The reader of a field whose numbers are narrower than those of the declared type; nullptr for other fields.
 Read widening_reader(Layout layout, Oid declared) {
   const bool is_int4 = declared == INT4OID;
   if (layout == Layout::kFloat32) return declared == FLOAT8OID ? read_float8<float> : nullptr;
@@ -394,7 +394,7 @@ Read fixed_binary_reader(Oid type) {
   }
 }
 
-// Of values of `type` in a file.
+// The reader of a file's field as values of `type`.
 Read file_reader(const columnar::Field& field, Oid type, bool is_half) {
   if (const Read wider = widening_reader(field.layout, type)) return wider;
   switch (field.layout) {
@@ -425,7 +425,7 @@ Read file_reader(const columnar::Field& field, Oid type, bool is_half) {
   return reader_of(field);
 }
 
-// Of types whose columns hold registers, or bytes that are no text; nullptr for others.
+// The reader for types whose columns hold registers or binary data; nullptr for other types.
 Read reader_of(const registry::TypeInfo& type) {
   using registry::DatumForm;
   switch (type.form) {

@@ -33,21 +33,21 @@ struct Decoder {
   columnar::TimeUnit unit = columnar::TimeUnit::kMicro;  // of times and durations
   registry::TypeId type = registry::TypeId::kBool;       // of columns in register layout
   const RowSite* place = nullptr;
-  bool names_place = true;                       // errors say where the row stands; else somebody else does
+  bool names_place = true;                       // errors name the row's place; false: the caller adds it
   const struct NestedDecoder* nested = nullptr;  // reads rows instead of `read`
 };
 
-/// `fit(field, declared)` must not be Fit::kNone. Neither raises nor throws.
+/// A decoder for a field that fits: `fit(field, declared)` is not Fit::kNone. Neither raises nor throws.
 Decoder make_decoder(const columnar::Field& field, SqlType declared);
-/// Of values of the engine, as codec::append() wrote them.
+/// A decoder for values of the engine, in the form that codec::append() writes.
 Decoder make_decoder(const columnar::Field& field, const registry::TypeInfo& type);
 
-/// Reader of a column of an Arrow file as any type that fits: `view` is of `field`, which outlives the decoder. What it
-/// needs is allocated in the current memory context. May throw.
+/// A decoder for a column of an Arrow file, read as any type that fits. `view` is a view of `field`, and `field`
+/// outlives the decoder. Allocates in the current memory context. May throw.
 Decoder make_file_decoder(const columnar::Field& field, SqlType declared, const columnar::ColumnView& view,
                           const RowSite* place);
 
-/// The value by file_decoder's decoder tree; see nested_decode.cpp.
+/// The value of a row whose decoder has `nested`; see nested_decode.cpp.
 Datum decode_nested(const Decoder& decoder, int64_t row, bool* is_null);
 
 /// Value of row `row` (0 <= row < view.length).
@@ -58,18 +58,18 @@ inline Datum decode(const Decoder& decoder, int64_t row, bool* is_null) {
   return *is_null ? Datum{0} : decoder.read(decoder, row);
 }
 
-/// The part of make_file_decoder() for values that are neither nested nor converted: Conversion::kValue, on a base
-/// type. `is_half`: the type is float2.
+/// The part of make_file_decoder() for Conversion::kValue, on a base type: values that are neither nested nor
+/// converted. `is_half`: the type is float2.
 Decoder make_value_decoder(const columnar::Field& field, SqlType base, bool is_half);
 
-/// Value of row `row` of a column of engine registers (see registry::Phys) whose SQL type is `type`; `scale` is that
-/// of the fixed-point values of numeric, `length` the n of char(n) or -1. Text is in the server's encoding;
-/// `check_text`: it is an error if it is invalid there.
+/// Value of row `row` of a column of engine registers (see registry::Phys) with SQL type `type`. `scale` belongs to
+/// fixed-point values of numeric; `length` is the n of char(n), or -1. Text is in the server's encoding; if
+/// `check_text`, invalid text is an error.
 Datum datum_from_register(registry::TypeId type, int scale, int32_t length, const void* values, int64_t row,
                           bool check_text = true);
 using columnar::load;
 
-/// datum_from_register() of types that need no more than a load; false for all others.
+/// datum_from_register() for types that need only a load; false for all other types.
 inline bool load_datum(registry::TypeId type, const void* values, int64_t row, Datum* datum) {
   using registry::DatumForm;
   switch (registry::type_info(type).form) {
@@ -81,7 +81,7 @@ inline bool load_datum(registry::TypeId type, const void* values, int64_t row, D
     default: return false;
   }
 }
-/// False for text that is an error then.
+/// False for text that is invalid in the server's encoding.
 bool is_valid_text(registry::TypeId type, const void* values, int64_t row);
 
 }  // namespace strom::pg::codec

@@ -51,8 +51,8 @@ std::string type_path(Oid type) {
          (names.extension == nullptr ? "" : std::string("@") + names.extension);
 }
 
-/// Its texts may depend on the search path: those of types that stand for objects, composites of such, and of
-/// extensions.
+/// True if texts of the type may depend on the search path: types that stand for objects (regclass), composites that
+/// contain them, and types of extensions.
 bool may_have_names(Oid type) {
   switch (type) {
     case REGPROCOID:
@@ -73,7 +73,7 @@ bool may_have_names(Oid type) {
   return kind == TYPTYPE_COMPOSITE || kind == TYPTYPE_BASE;
 }
 
-/// int1 and float2, whose numbers differ between databases.
+/// int1 and float2. Their type numbers differ between databases.
 bool set_own_type(Oid type, Describer::Described& out) {
   const registry::TypeInfo* info = type < FirstGenbkiObjectId ? nullptr : guard([type] { return engine_type(type); });
   if (info == &registry::type_info(registry::TypeId::kInt1)) {

@@ -1,5 +1,6 @@
-// Finds out what values of a SQL type become in Arrow, and how they are appended. Between column_writer.cpp, which has
-// rows of them, describer.cpp, for files of ours, and field_writer.cpp, for fields of files that others wrote.
+// Finds out which Arrow type a SQL type becomes, and how its values are appended. Used by column_writer.cpp, which has
+// rows of such values. describer.cpp serves new files, field_writer.cpp serves fields of files that other programs
+// wrote.
 #pragma once
 
 #include <memory>
@@ -18,15 +19,16 @@ struct Describer {
   struct Described {
     columnar::Field field;
     std::unique_ptr<ValueWriter> writer;
-    bool is_text = false;  // for want of anything better
+    bool is_text = false;  // written as text, because Arrow has no better type
   };
 
-  /// What the type becomes in files of ours.
+  /// The Arrow type of `type` in files that this extension makes.
   Described describe(const std::string& name, SqlType type);
-  /// Appends values of the type to a field of a file; nullptr: it cannot be. `ours` gets what describe() says, but for
-  /// the writer.
+  /// A writer of values of `type` to field `file` of an existing file; nullptr when the values do not fit. `ours` gets
+  /// the result of describe(), except its writer.
   std::unique_ptr<ValueWriter> describe_for(const columnar::Field& file, SqlType type, Described* ours);
-  /// Writers refer to their fields, which have their place now; those of parts of a file have fields of their own.
+  /// Binds a writer to its field, once the field's address is final. Writers for existing files point to their own
+  /// fields instead.
   static void bind(ValueWriter& writer, const columnar::Field& field, const DictionaryOf& dictionary_of);
 
  private:

@@ -22,12 +22,12 @@ constexpr int64_t kEpochMicros = kEpochDays * USECS_PER_DAY;
 constexpr int kMaxPrecision = 38;
 
 struct Bytes {
-  struct varlena* owned;  // to be freed, or nullptr
+  struct varlena* owned;  // freed after use, or nullptr
   const char* ptr;
   size_t size;
 };
 
-// Detoasts; the result is PostgreSQL memory, so that freeing it late does no harm.
+// Detoasts. The result is PostgreSQL memory, so that freeing it late does no harm.
 Bytes text_bytes(Datum value) {
   return boundary::guard([value] {
     auto* original = reinterpret_cast<struct varlena*>(DatumGetPointer(value));
@@ -46,7 +46,7 @@ bool numeric_value(Datum value, int scale, __int128* unscaled) {
   });
 }
 
-// `size` bytes as a number, the first one highest.
+// Reads `size` bytes as a number, the most significant byte first.
 int64_t big_endian(Datum value, int size) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(DatumGetPointer(value));
   uint64_t number = 0;
@@ -54,14 +54,14 @@ int64_t big_endian(Datum value, int size) {
   return static_cast<int64_t>(number);
 }
 
-// The block above the item.
+// A tid as a number: the block in the high bits, the item below.
 int64_t tid_word(Datum value) {
   const auto* tid = reinterpret_cast<ItemPointer>(DatumGetPointer(value));
   return static_cast<int64_t>(uint64_t{ItemPointerGetBlockNumberNoCheck(tid)} << columnar::heap::kItemBits) |
          ItemPointerGetOffsetNumberNoCheck(tid);
 }
 
-// Of timetz, which is 12 bytes by reference.
+// The bits of a timetz, which is passed by reference and has 12 bytes.
 __int128 timetz_bits(Datum value) {
   const TimeTzADT* time = DatumGetTimeTzADTP(value);
   const auto zone = static_cast<unsigned __int128>(static_cast<uint32_t>(time->zone));
@@ -74,7 +74,7 @@ __int128 bits_of(Datum value) {
   return bits;
 }
 
-// Puts values into a column.
+// Appends values to a column.
 struct Appender {
   ColumnBuilder& column;
 
@@ -104,7 +104,7 @@ struct Appender {
   }
 };
 
-// Makes the bytes of a register.
+// Writes the bytes of a register.
 struct RegisterMaker {
   std::string* bytes;
   int decimal_scale;

@@ -1,5 +1,5 @@
-// Values of SQL types for fields of files that others wrote: texts with other offsets, numbers of other widths,
-// dictionaries, nested types. The half of describer.hpp that INSERT into such files needs.
+// Writes SQL values to fields of files that other programs wrote: text with other offsets, numbers of other widths,
+// dictionaries, nested types. Implements the part of describer.hpp that INSERT into such files needs.
 #include <utility>
 
 #include "columnar/append_view.hpp"
@@ -23,7 +23,7 @@ void append_refused(const ValueWriter& writer, ColumnBuilder&, Datum) {
   refuse_value(writer, ERRCODE_FEATURE_NOT_SUPPORTED, writer.refusal);
 }
 
-/// A value of a dictionary: that which the file has, or a new one.
+/// Appends the index of a dictionary's value. A value that the dictionary lacks is added.
 void append_encoded(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
   const ValueWriter& values = *writer.children[0];
   ColumnBuilder& scratch = *writer.scratch;
@@ -46,8 +46,8 @@ void append_run(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
     refuse_value(writer, ERRCODE_PROGRAM_LIMIT_EXCEEDED, "one value more than the file's ends of runs can count");
 }
 
-/// Arrow has the type's values, though in a form of the file's own: units and digits may be others, of which every
-/// value is checked.
+/// True if Arrow has a type for the values, though the file may use another form of it. Units and precision may differ,
+/// so each value is checked.
 bool takes(const Field& file, const Field& ours) {
   if (file.dictionary || ours.dictionary) return false;
   if (columnar::same_type(file, ours)) return true;
@@ -80,8 +80,8 @@ void Describer::refuse(ValueWriter& writer, const Field& file) {
 
 std::unique_ptr<ValueWriter> Describer::describe_for(const Field& file, SqlType type, Described* ours) {
   const WriteSettings saved = owner.settings_;
-  owner.settings_.numeric_needs_precision = false;  // the file has one
-  owner.settings_.enum_as_dictionary = false;       // dictionaries are the file's
+  owner.settings_.numeric_needs_precision = false;  // the file's field has a precision
+  owner.settings_.enum_as_dictionary = false;       // dictionaries belong to the file
   if (columnar::is_text(file.layout)) owner.settings_.numeric.as = format::pgwire::NumericChoice::As::kText;
   if (is_real(file.layout)) owner.settings_.numeric.as = format::pgwire::NumericChoice::As::kReal;
   *ours = describe(file.name, type);
@@ -101,7 +101,7 @@ bool Describer::fit(ValueWriter& writer, const Field& file, const Field& ours, S
   if (file.dictionary) {
     Field values = file;
     values.dictionary = false;
-    refuse(writer, file);  // where its values cannot be added
+    refuse(writer, file);  // stays for dictionaries to which no value can be added
     if (columnar::DictionaryBuilder::can_hold(values)) writer.append = append_encoded;
     return fit_values(writer, values, type);
   }
@@ -122,7 +122,7 @@ bool Describer::fit(ValueWriter& writer, const Field& file, const Field& ours, S
   return file.layout == Layout::kStruct && fit_composite(writer, file, base);
 }
 
-/// Its values are those of one child of the writer.
+/// Fits `type` to the values of a dictionary, run-end encoded field or list, which the writer's only child writes.
 bool Describer::fit_values(ValueWriter& writer, const Field& values, SqlType type) {
   Described ours;
   auto child = describe_for(values, type, &ours);
@@ -147,7 +147,7 @@ bool Describer::fit_plain(ValueWriter& writer, const Field& file, const Field& o
   return append != nullptr;
 }
 
-/// Lists that nest are an array of as many dimensions.
+/// Fits an array type; lists nested in lists are its dimensions.
 bool Describer::fit_list(ValueWriter& writer, const Field& file, SqlType base) {
   const SqlType element = element_type(base);
   if (!OidIsValid(element.oid)) return false;
@@ -181,7 +181,8 @@ bool Describer::fit_composite(ValueWriter& writer, const Field& file, SqlType ba
   return true;
 }
 
-/// A tree of writers as the file's types nest; leaves are what their types' input functions make of them.
+/// Builds a tree of writers in the shape of the file's nested type. Leaves go through the input functions of their
+/// types.
 bool Describer::fit_json(ValueWriter& writer, const Field& file) {
   writer.own_field = std::make_shared<const Field>(file);
   writer.append = append_json;

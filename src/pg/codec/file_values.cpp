@@ -29,7 +29,7 @@ void append_integer(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
   to.append(static_cast<T>(number));
 }
 
-/// numeric of whole numbers, which is what UInt64 is read as.
+/// A numeric that is a whole number, because UInt64 is read as numeric.
 void append_uint64(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
   const struct varlena* stored = pg_detoast_datum_packed(reinterpret_cast<struct varlena*>(DatumGetPointer(value)));
   base::int128 number = 0;
@@ -61,7 +61,7 @@ void append_real(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
     refuse_value(writer, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "a number with digits that the file's type does not have");
 }
 
-/// bytea, and char(n) in UTF-8, which blanks fill up.
+/// bytea, and char(n) in UTF-8. Text that is shorter than the field is padded with blanks.
 template <bool kIsText>
 void append_bytes(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
   const struct varlena* plain = pg_detoast_datum_packed(reinterpret_cast<struct varlena*>(DatumGetPointer(value)));
@@ -81,7 +81,7 @@ void append_bytes(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
   if (size < width) std::memset(place + size, ' ', static_cast<size_t>(width - size));
 }
 
-/// inet and cidr without a network's bits.
+/// inet and cidr as an address without the netmask.
 void append_address(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
   const auto* address = DatumGetInetPP(value);
   const int size = ip_addrsize(address);
@@ -92,7 +92,7 @@ void append_address(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
 
 constexpr const char* kOtherInterval = "an interval that the file's type does not have";
 
-/// Of intervals without months; days have 24 hours.
+/// An interval without months as a duration; a day has 24 hours.
 void append_duration(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
   const Interval* interval = DatumGetIntervalP(value);
   if (interval->month != 0) refuse_value(writer, ERRCODE_INTERVAL_FIELD_OVERFLOW, kOtherInterval);

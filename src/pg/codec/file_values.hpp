@@ -1,5 +1,6 @@
-// Values for fields of files that others wrote, whose types are not those that values become here: numbers of other
-// widths, bytes of a fixed size, durations and intervals of other units. Used by field_writer.cpp.
+// Writes values to fields of files that other programs wrote, where the Arrow type differs from the one that this
+// extension would choose: numbers of other widths, bytes of a fixed size, durations and intervals in other units. Used
+// by field_writer.cpp.
 #pragma once
 
 #include "pg/codec/value_writer.hpp"
@@ -8,8 +9,8 @@ namespace strom::pg::codec {
 
 using AppendValue = void (*)(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
 
-/// How a value of `type`, which is no domain, is appended to a column of `file`; nullptr: not at all. A value that has
-/// no place there is an ERROR (22003, 22001, 22015). `is_half`: the type is float2.
+/// The function that appends values of `type`, which is not a domain, to a column of `file`; nullptr when there is
+/// none. A value that does not fit is an ERROR (22003, 22001, 22015). `is_half`: the type is float2.
 AppendValue file_value_writer(const columnar::Field& file, Oid type, bool is_half);
 
 }  // namespace strom::pg::codec

@@ -50,7 +50,7 @@ void set_string(JsonbValue* out, char* text, int64_t size) {
 
 void set_cstring(JsonbValue* out, char* text) { set_string(out, text, static_cast<int64_t>(strlen(text))); }
 
-// Digits that are a JSON number, or a string such as NaN.
+// Sets a JSON number from digits, or a string if the text is no number (NaN).
 void set_number(JsonbValue* out, char* text) {
   if (strpbrk(text, "Nn") != nullptr) {  // NaN, Infinity
     set_cstring(out, text);
@@ -74,7 +74,7 @@ void set_bytes(JsonbValue* out, Datum value) {
   set_string(out, text, room);
 }
 
-// json itself. A scalar stands in jsonb as the one element of an array.
+// Sets a value of json or jsonb. jsonb stores a scalar as an array with one element.
 void set_json(JsonbValue* out, const JsonLeaf& leaf, Datum value) {
   if (leaf.type == JSONOID)
     value = DirectFunctionCall1(jsonb_in,
@@ -112,7 +112,7 @@ void set_leaf(JsonbValue* out, const FoundRow& found) {
   }
 }
 
-/// jsonb while it is built.
+/// A jsonb value under construction.
 struct Writer {
   JsonbParseState* state = nullptr;
   JsonbValue* result = nullptr;
@@ -182,7 +182,7 @@ void push_map(Writer* writer, const FoundRow& map) {
   push(writer, is_object ? WJB_END_OBJECT : WJB_END_ARRAY, nullptr);
 }
 
-// Any row; `token` says whether as an element or as a member's value.
+// Appends any row; `token` says whether it is an array element or the value of a member.
 void push_row(Writer* writer, JsonbIteratorToken token, const NestedDecoder* decoder, int64_t row) {
   check_stack_depth();
   CHECK_FOR_INTERRUPTS();
@@ -206,7 +206,7 @@ JsonLeaf* make_json_leaf(Oid type) {
   leaf->form = json_form(type);
   leaf->type = type;
   if (leaf->form == JsonForm::kString && is_number_type(type) && !OidIsValid(get_element_type(type))) {
-    const registry::TypeInfo* info = engine_type(type);  // int1 and float2; oid and money are numbers for themselves
+    const registry::TypeInfo* info = engine_type(type);  // finds int1 and float2; oid and money stay strings
     if (info == &registry::type_info(registry::TypeId::kFloat2) ||
         info == &registry::type_info(registry::TypeId::kInt1))
       leaf->form = JsonForm::kNumber;
@@ -221,7 +221,7 @@ JsonLeaf* make_json_leaf(Oid type) {
 Datum decode_jsonb(const NestedDecoder* root, int64_t row) {
   Writer writer;
   const FoundRow found = find_row(root, row);
-  if (found.decoder != nullptr && found.decoder->json != nullptr) {  // a union's member
+  if (found.decoder != nullptr && found.decoder->json != nullptr) {  // a member of a union
     JsonbValue value;
     set_leaf(&value, found);
     return JsonbPGetDatum(JsonbValueToJsonb(&value));

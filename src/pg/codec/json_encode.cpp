@@ -21,7 +21,7 @@ namespace {
 
 void append_node(const ValueWriter& writer, ColumnBuilder& to, JsonbValue* value);
 
-/// A node's container: an array or an object.
+/// The array or object in which a nested value stands.
 JsonbContainer* container(const ValueWriter& writer, const JsonbValue* value, bool is_array, const char* what) {
   if (value->type != jbvBinary) fail(writer, what);
   JsonbContainer* found = value->val.binary.data;
@@ -41,7 +41,7 @@ void append_elements(const ValueWriter& writer, ColumnBuilder& to, const JsonbVa
     refuse_value(writer, ERRCODE_PROGRAM_LIMIT_EXCEEDED, "more than 2^31 elements of one record batch");
 }
 
-/// A name of the file in the server's encoding.
+/// A field's name in the file, converted to the server's encoding.
 const char* server_name(const Field& field, int* size) {
   const char* name = pg_any_to_server(field.name.data(), static_cast<int>(field.name.size()), PG_UTF8);
   *size = name == field.name.data() ? static_cast<int>(field.name.size()) : static_cast<int>(std::strlen(name));
@@ -88,7 +88,7 @@ void append_map(const ValueWriter& writer, ColumnBuilder& to, const JsonbValue* 
     JsonbIterator* iterator =
         JsonbIteratorInit(container(writer, value, false, "json that is no object where the file has a map"));
     JsonbValue key, member;
-    (void)JsonbIteratorNext(&iterator, &key, true);  // the object's beginning
+    (void)JsonbIteratorNext(&iterator, &key, true);  // skips the beginning of the object
     while (JsonbIteratorNext(&iterator, &key, true) == WJB_KEY) {
       (void)JsonbIteratorNext(&iterator, &member, true);
       append_entry(*writer.children[0], to.child(0), &key, &member);
@@ -98,7 +98,7 @@ void append_map(const ValueWriter& writer, ColumnBuilder& to, const JsonbValue* 
     refuse_value(writer, ERRCODE_PROGRAM_LIMIT_EXCEEDED, "more than 2^31 entries of one record batch");
 }
 
-/// A leaf's text as its type's input function reads it.
+/// A leaf as text for the input function of its type.
 char* leaf_text(const ValueWriter& writer, const JsonbValue* value) {
   const bool is_json = writer.type == JSONBOID || writer.type == JSONOID;
   switch (value->type) {

@@ -1,5 +1,5 @@
-// Decoder trees: how they are built, and how rows become arrays, composites and what input functions make of texts.
-// Those that read rows may ereport, those that build trees may throw.
+// Decoder trees: how they are built, and how rows become arrays, composites, and values that input functions make from
+// text. Functions that read rows may ereport; functions that build trees may throw.
 #include "pg/codec/nested_decode.hpp"
 
 #include <algorithm>
@@ -29,13 +29,13 @@ T* make_objects(int count) {
   return memory;
 }
 
-/// The values stand in other rows of children, whatever their type.
+/// True if the values of the view are in other rows of its children, whatever their type.
 bool is_indirect(const ColumnView& view) {
   return view.layout == Layout::kRunEndEncoded || (view.layout == Layout::kDictionary && view.dictionary == nullptr) ||
          columnar::is_union(view.layout);
 }
 
-/// Builds trees. May throw; what they consist of is palloc'd.
+/// Builds trees of palloc'd nodes. May throw.
 class TreeBuilder {
  public:
   explicit TreeBuilder(const RowSite* place) : place_(place) {}
@@ -109,7 +109,8 @@ class TreeBuilder {
     return decoder->children;
   }
 
-  /// Children of the same type: parts of a dictionary, runs, and members of a union, which only jsonb can hold.
+  /// Sets up children of the same type: parts of a dictionary, runs, and members of a union. Only jsonb can hold
+  /// unions.
   void fill_indirect(NestedDecoder* decoder, SqlType base, bool in_json) {
     const ColumnView& view = decoder->view;
     const Field& field = *decoder->field;
@@ -139,7 +140,7 @@ class TreeBuilder {
       fill_json(&children[i], decoder->field->children[static_cast<size_t>(i)], decoder->view.children[i]);
   }
 
-  /// A part of jsonb. Nested types have their structure there, whatever their metadata say.
+  /// Sets up a part of a jsonb. Nested types keep their structure there, whatever their metadata say.
   void fill_json(NestedDecoder* decoder, const Field& field, const ColumnView& view) {
     const bool is_nested = columnar::is_nested(value_field(field).layout);
     const SqlType type = is_nested ? SqlType{JSONBOID, -1} : sql_type_of(field);
@@ -160,7 +161,7 @@ class TreeBuilder {
     fill_list(decoder, element);
   }
 
-  /// Lists in a list stay kArray without a shape of their own.
+  /// Sets up a list. A list inside of a list is kArray without an ArrayShape of its own.
   void fill_list(NestedDecoder* decoder, SqlType element) {
     decoder->conversion = Conversion::kArray;
     NestedDecoder* children = make_children(decoder);
@@ -260,7 +261,7 @@ Datum decode_leaf(const FoundRow& leaf) {
 
 namespace {
 
-/// An array while its elements are collected.
+/// An array under construction.
 struct ArrayValue {
   const ArrayShape* shape;
   int dimensions[MAXDIM];
@@ -274,7 +275,7 @@ void raise_ragged(const char* what) {
                   errdetail("%s", what), errhint("Declare the column as jsonb.")));
 }
 
-/// Room for `more` elements. How many there are is the file's word, so it is limited first.
+/// Makes room for `more` elements. The count comes from the file, so it is checked against a limit first.
 void add_room(ArrayValue* array, int64_t more) {
   constexpr int64_t kMost = MaxArraySize;
   if (more > kMost - array->count)

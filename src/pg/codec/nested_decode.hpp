@@ -1,5 +1,5 @@
-// Trees of decoders: for nested columns of Arrow files, and for values that are converted by more than a copy. Private
-// to src/pg/codec; decode.hpp hands them out.
+// Trees of decoders: for nested columns of Arrow files, and for values whose conversion is more than a copy. Private to
+// src/pg/codec; decode.hpp is the interface.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,10 @@ struct CompositeShape {
   int* children = nullptr;  // for each attribute: the struct's child, or -1
 };
 
-/// What becomes of a leaf in jsonb, as to_jsonb() has it.
+/// The form that a leaf takes in jsonb, the same as in to_jsonb().
 enum class JsonForm : uint8_t {
   kBool,
-  kNumber,  // what is no JSON number (NaN) becomes a string
+  kNumber,  // values that are no JSON number (NaN) become strings
   kTime,    // dates and timestamps in ISO 8601
   kJson,    // json or jsonb itself
   kBytes,   // \x and hexadecimal digits
@@ -50,32 +50,32 @@ struct JsonLeaf {
 struct NestedDecoder {
   const columnar::Field* field = nullptr;
   columnar::ColumnView view;
-  Conversion conversion = Conversion::kNone;            // of the rows found in this column itself
-  NestedDecoder* children = nullptr;                    // one for each of the view's
-  Decoder value;                                        // kValue; kText: of the text
+  Conversion conversion = Conversion::kNone;            // how rows of this column itself are converted
+  NestedDecoder* children = nullptr;                    // one for each child of the view
+  Decoder value;                                        // kValue: the value; kText: the text
   TextInput* input = nullptr;                           // kText
   format::geoarrow::GeometryField* geometry = nullptr;  // kGeometry
-  ArrayShape* array = nullptr;                          // kArray; of outer lists only
+  ArrayShape* array = nullptr;                          // kArray, unless it is nested in another list
   CompositeShape* composite = nullptr;                  // kComposite
   bool is_json_text = false;                            // kJson: the type is json, not jsonb
-  JsonLeaf* json = nullptr;                             // of a leaf inside of a kJson
-  Oid domain = InvalidOid;                              // the type, if it is a domain
+  JsonLeaf* json = nullptr;                             // for a leaf inside of a kJson
+  Oid domain = InvalidOid;                              // the declared type, if it is a domain
   void** domain_cache = nullptr;
   const RowSite* place = nullptr;
 };
 
-/// A row of one of `root`'s descendants: where the values of row `row` really stand.
+/// The place where the value of a row is stored: a row of `root` or of one of its descendants.
 struct FoundRow {
   const NestedDecoder* decoder = nullptr;  // nullptr: the row is NULL
   int64_t row = 0;
 };
-/// Follows run ends, parts of dictionaries and unions. May ereport.
+/// Finds that place through run ends, dictionaries and unions. May ereport.
 FoundRow find_row(const NestedDecoder* root, int64_t row);
 
-/// The elements of a list. May ereport.
+/// The range of child rows that are the elements of a list. May ereport.
 void find_elements(const FoundRow& list, int64_t* begin, int64_t* count);
 
-/// Any row's value. May ereport.
+/// The value of row `row`, of any type. May ereport.
 Datum decode_row(const NestedDecoder* root, int64_t row, bool* is_null);
 
 /// The value of a leaf that find_row() found. May ereport.

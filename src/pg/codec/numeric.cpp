@@ -25,7 +25,7 @@ Datum numeric_from_int128(__int128 unscaled, int scale) {
   unsigned __int128 rest =
       negative ? -static_cast<unsigned __int128>(unscaled) : static_cast<unsigned __int128>(unscaled);
 
-  // Least significant digit first. The lowest digit is filled up with zeros so that the decimal point falls between
+  // Least significant digit first. The lowest digit is padded with zeros so that the decimal point falls between
   // base-10000 digits.
   int16_t digits[kMaxDigits];
   int count = 0;
@@ -62,7 +62,7 @@ Datum numeric_from_int128(__int128 unscaled, int scale) {
 
 namespace {
 
-/// convert(bytes, size) of a value, detoasted or not.
+/// Calls convert(bytes, size) on a value, which may be detoasted or not.
 template <class F>
 bool with_stored(Datum numeric, F convert) {
   auto* original = reinterpret_cast<struct varlena*>(DatumGetPointer(numeric));

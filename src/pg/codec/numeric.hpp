@@ -10,7 +10,8 @@
 
 namespace strom::pg::codec {
 
-/// As the scale of a kDecimal128 field of codec::field_for(): values are registry::TypeId::kDecimal's.
+/// A scale for kDecimal128 fields of codec::field_for(): each value has its own scale, as registry::TypeId::kDecimal
+/// has.
 using base::kOwnScale;
 
 /// `unscaled` / 10^`scale` as numeric with display scale `scale` (0 to 63), palloc'd. May ereport.
@@ -20,13 +21,14 @@ Datum numeric_from_int128(__int128 unscaled, int scale);
 /// `scale`, or does not fit into 38 digits. May ereport (detoasting).
 bool numeric_to_int128(Datum numeric, int scale, __int128* unscaled);
 
-/// The same with the scale beside the value, see base/int128.hpp.
+/// Like numeric_to_int128(), but the value carries its own scale, see base/int128.hpp.
 bool numeric_to_decimal(Datum numeric, __int128* decimal);
 
-/// The same without zeros behind the point, as the engine's join keys are: equal values are equal bits.
+/// Like numeric_to_decimal(), but without trailing zeros. Equal values have equal bits, which join keys of the engine
+/// need.
 bool numeric_to_shortest_decimal(Datum numeric, __int128* decimal);
 
-/// What base/stored_numeric.hpp describes. May ereport (detoasting).
+/// Writes the bytes that base/stored_numeric.hpp describes. May ereport (detoasting).
 void stored_bytes(Datum numeric, std::string* bytes);
 
 }  // namespace strom::pg::codec

@@ -28,7 +28,7 @@ void refuse_value(const ValueWriter& writer, int code, const char* what) {
   refuse_value(writer, code, what);
 }
 
-/// A value that Arrow's type does not have: an error, or NULL.
+/// Handles a value that the Arrow type cannot represent: an error, or NULL if the settings say so.
 static void out_of_range(const ValueWriter& writer, ColumnBuilder& to, int code, const char* what) {
   if (!writer.out_of_range_is_null) fail(writer, code, what);
   to.append_null();
@@ -78,7 +78,7 @@ void append_name(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
   const char* name = NameStr(*DatumGetName(value));
   add_server_text(writer, to, name, std::strlen(name));
 }
-/// A value's text in a form that is read alike whatever the reader's settings are.
+/// A value's text in a form that does not depend on the reader's settings.
 static const char* portable_text(const ValueWriter& writer, Datum value) {
   auto* output = const_cast<FmgrInfo*>(&writer.output);
   const int dates = DateStyle, intervals = IntervalStyle, digits = extra_float_digits;
@@ -105,7 +105,7 @@ void append_output(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
   const char* text = portable_text(writer, value);
   add_server_text(writer, to, text, std::strlen(text));
 }
-/// The same of types whose texts have names of objects: with their schemas.
+/// Like append_output(), for types whose texts contain names of objects: the names are qualified with their schemas.
 void append_names(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
   const int level = NewGUCNestLevel();
   (void)set_config_option("search_path", "pg_catalog", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
@@ -136,7 +136,7 @@ void append_date(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
     to.append(static_cast<int32_t>(days));
 }
 
-/// `micros` in the unit of the field. Otherwise why that cannot be.
+/// Converts `micros` to the unit of the field. Returns nullptr, or why the value does not fit.
 static const char* in_unit(const ValueWriter& writer, __int128 micros, int64_t* value) {
   __int128 units = micros;
   if (writer.per_unit == 0) {
@@ -161,7 +161,7 @@ void append_timestamp(const ValueWriter& writer, ColumnBuilder& to, Datum value)
   to.append(units);
 }
 
-/// PostgreSQL has 24:00:00; Arrow's times are below that.
+/// PostgreSQL has the time 24:00:00; Arrow's times are below it.
 void append_time(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
   const TimeADT micros = DatumGetTimeADT(value);
   int64_t time = 0;
@@ -186,12 +186,12 @@ void append_interval(const ValueWriter& writer, ColumnBuilder& to, Datum value) 
   std::memcpy(place + sizeof(parts), &nanos, sizeof(nanos));
 }
 
-/// A numeric in its form on the wire; its digits are palloc'd. False for NaN and infinities, which have `sign` only.
+/// Converts a numeric to its wire format; the digits are palloc'd. False for NaN and infinities: only `sign` is set.
 static bool wire_form(const Varlena& stored, format::pgwire::NumericView* view) {
   using Sign = format::pgwire::NumericView::Sign;
   base::NumericHeader header;
   if (!base::read_numeric_header(stored.bytes, static_cast<int64_t>(stored.size), &header)) {
-    constexpr uint16_t kInfinite = 0x1000, kNegative = 0x2000;  // beside the two bits of special values
+    constexpr uint16_t kInfinite = 0x1000, kNegative = 0x2000;  // besides the two bits of special values
     const auto word = stored.size < 2 ? uint16_t{0} : base::load_unaligned<uint16_t>(stored.bytes);
     view->sign = (word & kInfinite) == 0   ? Sign::kNan
                  : (word & kNegative) == 0 ? Sign::kInfinity
@@ -263,7 +263,7 @@ void append_enum(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
 
 namespace {
 
-/// The elements of an array while it is appended.
+/// The elements of an array that is being appended.
 struct Elements {
   Datum* values;
   bool* nulls;

@@ -1,5 +1,5 @@
-// How values of PostgreSQL's types are appended to columns of the types that they become in Arrow. Used by
-// describer.cpp, which chooses, and field_writer.cpp. All are of the form of ValueWriter::append.
+// Functions of the form of ValueWriter::append: each appends PostgreSQL values to a column of the matching Arrow type.
+// describer.cpp chooses among them; field_writer.cpp uses them as well.
 #pragma once
 
 #include "pg/codec/value_writer.hpp"
@@ -8,7 +8,7 @@ namespace strom::pg::codec {
 
 template <class T>
 void append_word(const ValueWriter&, columnar::ColumnBuilder& to, Datum value) {
-  to.append(static_cast<T>(value));  // also of floating point: the bits
+  to.append(static_cast<T>(value));  // floating point as well: the argument has its bits
 }
 
 void append_bool(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
@@ -27,7 +27,7 @@ void append_decimal(const ValueWriter& writer, columnar::ColumnBuilder& to, Datu
 void append_numeric_real(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
 void append_enum(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
 
-/// Arrays, of as many dimensions as lists nest: the writer's.
+/// Appends arrays. The number of dimensions is the nesting depth of the writer's lists.
 void append_array(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
 void append_composite(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
 

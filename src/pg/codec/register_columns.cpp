@@ -16,7 +16,7 @@ bool is_null(const RegisterColumn& from, int64_t row) {
   return from.values == nullptr ? from.is_null : from.flags != nullptr && (from.flags[row] & 1) != 0;
 }
 
-/// A value as it stands on a page, of a type that is not known here. May ereport.
+/// A value as it is stored on a page, of a type without special treatment here. May ereport.
 Datum stored_datum(const RegisterColumn& from, int64_t row) {
   if (from.stored_length > 0 && from.stored_by_value) {
     switch (from.stored_length) {
@@ -34,7 +34,7 @@ Datum stored_datum(const RegisterColumn& from, int64_t row) {
   return PointerGetDatum(copy);
 }
 
-/// Value by value, as rows come: any type.
+/// Appends value by value, as for rows. Serves any type.
 void append_datums(const ValueWriter& writer, ColumnBuilder& to, const RegisterColumn& from, int64_t first,
                    int64_t count) {
   constexpr int64_t kRowsBetweenResets = 64, kTextBetweenResets = 1 << 20;
@@ -57,7 +57,7 @@ void append_datums(const ValueWriter& writer, ColumnBuilder& to, const RegisterC
   }
 }
 
-/// `count` values of type Stored, made by convert() of registers; it has no values of rows that are NULL to do.
+/// Appends `count` values of type Stored. convert() makes them from registers; it is not called for NULL rows.
 template <class Register, class Stored, class Convert>
 void append_converted(ColumnBuilder& to, const RegisterColumn& from, int64_t first, int64_t count, Convert convert) {
   const uint8_t* flags = from.flags == nullptr ? nullptr : from.flags + first;
@@ -69,7 +69,7 @@ void append_converted(ColumnBuilder& to, const RegisterColumn& from, int64_t fir
   }
 }
 
-/// All values that there are have the property.
+/// True if test() holds for all rows that are not NULL.
 template <class Register, class Test>
 bool all_of(const RegisterColumn& from, int64_t first, int64_t count, Test test) {
   bool all = true;
@@ -104,7 +104,7 @@ bool append_decimals(const ValueWriter& writer, ColumnBuilder& to, const Registe
   return true;
 }
 
-/// Text that is valid whatever it is cut into.
+/// True for ASCII, which is valid text wherever it is split.
 bool is_ascii(const uint8_t* bytes, int64_t size) {
   bool ascii = true;
   for (int64_t i = 0; i < size; ++i) ascii = ascii & (static_cast<int8_t>(bytes[i]) > 0);
@@ -129,7 +129,7 @@ bool append_texts(const ValueWriter& writer, ColumnBuilder& to, const RegisterCo
   return true;
 }
 
-/// Numerics as they are stored.
+/// Appends numerics in their stored form.
 bool append_stored_decimals(const ValueWriter& writer, ColumnBuilder& to, const RegisterColumn& from, int64_t first,
                             int64_t count) {
   using base::int128;
@@ -149,7 +149,7 @@ bool append_stored_decimals(const ValueWriter& writer, ColumnBuilder& to, const 
   return all;
 }
 
-/// Values that stand on pages byte for byte as in the file.
+/// Appends values whose bytes are the same on pages and in the file.
 void append_stored_bytes(const ValueWriter& writer, ColumnBuilder& to, const RegisterColumn& from, int64_t first,
                          int64_t count) {
   const auto width = static_cast<size_t>(writer.field->byte_width);
@@ -172,8 +172,8 @@ void append_stored_bools(ColumnBuilder& to, const RegisterColumn& from, int64_t 
   }
 }
 
-/// False, and nothing is appended, for types that are not converted so, and where a value is none that the file may
-/// have.
+/// Appends values from pages without making Datums. False, with nothing appended, for types that need Datums and where
+/// a value may not fit the file.
 bool append_stored(const ValueWriter& writer, ColumnBuilder& to, const RegisterColumn& from, int64_t first,
                    int64_t count) {
   switch (writer.form) {
@@ -195,7 +195,7 @@ bool append_stored(const ValueWriter& writer, ColumnBuilder& to, const RegisterC
   return false;
 }
 
-/// The same of the engine's registers.
+/// Like append_stored(), from registers of the engine.
 bool append_registers(const ValueWriter& writer, ColumnBuilder& to, const RegisterColumn& from, int64_t first,
                       int64_t count) {
   using registry::DatumForm;
@@ -220,7 +220,7 @@ bool append_registers(const ValueWriter& writer, ColumnBuilder& to, const Regist
     case DatumForm::kNumeric:
       return from.type != registry::TypeId::kDecimal && writer.form == Form::kDecimal &&
              append_decimals(writer, to, from, first, count);
-    case DatumForm::kVarlena:  // char(n) may have to be padded
+    case DatumForm::kVarlena:  // char(n) may need padding
       return registry::is_text(from.type) && from.type != registry::TypeId::kBpchar && writer.form == Form::kText &&
              append_texts(writer, to, from, first, count);
     default: return false;

@@ -24,7 +24,7 @@ int32_t numeric_typmod(int precision, int scale) { return ((precision << 16) | (
 int numeric_typmod_precision(int32_t typmod) { return ((typmod - VARHDRSZ) >> 16) & 0xffff; }
 int numeric_typmod_scale(int32_t typmod) { return (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024; }
 
-/// Every value of type `from` is one of type `to`.
+/// True if type `to` contains all values of type `from`.
 bool widens(Oid from, Oid to) {
   switch (to) {
     case INT4OID: return from == INT2OID;
@@ -34,7 +34,7 @@ bool widens(Oid from, Oid to) {
   }
 }
 
-// The type's extension, by a look at pg_depend. May ereport.
+// Finds a type of another extension, through pg_depend. May ereport.
 const registry::TypeInfo* type_of_other_extension(Oid type, const char* name) {
   for (const registry::TypeInfo& info : registry::kTypes) {
     const char* extension = registry::extension_of(info.id);
@@ -45,8 +45,8 @@ const registry::TypeInfo* type_of_other_extension(Oid type, const char* name) {
   return nullptr;
 }
 
-// int1 and float2 stand in pg_catalog beside their wider relatives, with OIDs of their own in each database. Types of
-// other extensions stand in any schema.
+// int1 and float2 are in pg_catalog beside their wider relatives; their OIDs differ between databases. Types of other
+// extensions can be in any schema.
 const registry::TypeInfo* own_type(Oid type) {
   const registry::TypeInfo* found = nullptr;
   HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
@@ -78,7 +78,7 @@ Oid type_in_schema(Oid schema, const char* name) {
   return GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, PointerGetDatum(name), ObjectIdGetDatum(schema));
 }
 
-// Likewise the one that belongs to an extension, whatever its schema is here. May ereport.
+// The type called `name` that belongs to `extension`, in whatever schema it is; or InvalidOid. May ereport.
 Oid type_of_extension(const char* extension, const char* name) {
   const Oid owner = get_extension_oid(extension, true);
   if (!OidIsValid(owner)) return InvalidOid;
@@ -96,7 +96,7 @@ bool is_column_type(Oid type) {
   return OidIsValid(type) && get_typtype(type) != TYPTYPE_PSEUDO && get_typisdefined(type);
 }
 
-// "schema.name" or "schema.name@extension", whose names are not quoted: a dot may belong to either.
+// Finds "schema.name" or "schema.name@extension". The names are not quoted, so a dot may belong to either name.
 Oid find_named_type(const std::string& text) {
   const size_t mark = text.rfind('@');
   const std::string full = text.substr(0, mark), extension = mark == std::string::npos ? "" : text.substr(mark + 1);
@@ -116,7 +116,7 @@ Oid find_named_type(const std::string& text) {
 
 bool is_extension_object(Oid class_id, Oid object) { return OidIsValid(getExtensionOfObject(class_id, object)); }
 
-// An extension's owner need not be a superuser, and can add types of his own to it: so a type's owner counts as well.
+// The owner of an extension need not be a superuser and can add types to it. So the owner of the type counts as well.
 bool belongs_to_extension(const FormData_pg_type* row) {
   if (!superuser_arg(row->typowner)) return false;
   return is_extension_object(TypeRelationId, row->oid) ||
@@ -136,16 +136,16 @@ bool are_trusted_columns(Oid composite) {
   return trusted;
 }
 
-// Who makes a type decides what code runs when its values are made and compared: the checks of a domain, the casts and
-// operators of an enum. So a file's word is taken for types that come with the server or an extension alone, and are
-// made of such. May ereport.
+// The owner of a type decides which code runs when values of it are made and compared: checks of a domain, casts and
+// operators of an enum. So a file may only name types that come with the server or an extension, and whose parts do.
+// May ereport.
 bool is_trusted_type(Oid type) {
   check_stack_depth();
   if (type < FirstNormalObjectId) return true;  // made by initdb
   HeapTuple tuple = SearchSysCacheCopy1(TYPEOID, ObjectIdGetDatum(type));
   if (!HeapTupleIsValid(tuple)) return false;
   const auto* row = reinterpret_cast<Form_pg_type>(GETSTRUCT(tuple));
-  if (IsTrueArrayType(row)) return is_trusted_type(row->typelem);  // an extension has no arrays, only their elements
+  if (IsTrueArrayType(row)) return is_trusted_type(row->typelem);  // extensions own element types, not their arrays
   if (row->typtype == TYPTYPE_MULTIRANGE) return is_trusted_type(get_multirange_range(type));
   if (row->typnamespace != PG_CATALOG_NAMESPACE && !belongs_to_extension(row)) return false;
   switch (row->typtype) {
@@ -156,7 +156,7 @@ bool is_trusted_type(Oid type) {
   }
 }
 
-// The type of PostGIS's modifier: SRID, type of geometry, Z and M.
+// PostGIS's type modifier: SRID, geometry type, Z and M.
 struct GeometryModifier {
   int32_t srid = 0;
   uint32_t type = 0;  // 0: any
@@ -191,7 +191,7 @@ SqlType geometry_type(const format::geoarrow::GeometryField& field, NamedTypes w
   return OidIsValid(found) ? SqlType{found, GeometryModifier(field).typmod()} : SqlType{};
 }
 
-// What the field's metadata say; oid is InvalidOid when that is nothing that counts.
+// The type that the field's metadata name; oid is InvalidOid when there is none or `which` does not allow it.
 SqlType named_type(const Field& field, NamedTypes which) {
   SqlType type;
   if (const std::string* name = find_metadata(field, "pg_type")) {
@@ -211,7 +211,7 @@ SqlType named_type(const Field& field, NamedTypes which) {
   return type;
 }
 
-/// What types are to columnar::sql_type_of(). Everything may throw.
+/// Implements the types of columnar::sql_type_of() for PostgreSQL. All functions may throw.
 struct Names {
   using Type = SqlType;
   NamedTypes which;
@@ -258,8 +258,8 @@ bool has_statistics(const Field& field, SqlType declared) {
 
 namespace {
 
-// Types whose values Arrow has, or that are read from nothing but their text type: a text is no value of theirs, unless
-// the file says so.
+// True for types that Arrow has itself, and bytea. A text field is not read as such a type, unless the file names the
+// type.
 bool has_arrow_type(Oid type) {
   switch (type) {
     case BOOLOID:
@@ -279,7 +279,7 @@ bool has_arrow_type(Oid type) {
   }
 }
 
-// The file says itself that its values are of this built-in type.
+// True if the file names this built-in type for the field's values.
 bool is_named(const Field& field, Oid type) { return named_type(field, NamedTypes::kTrusted).oid == type; }
 
 bool is_own_type(Oid type, registry::TypeId id) {
@@ -424,7 +424,7 @@ bool match_parts(const Field& field, SqlType composite, std::vector<Part>* parts
 
 namespace {
 
-// The engine has a loader for the field's layout whose values are those of `base`.
+// True if the engine has a loader for the field's layout that yields values of `base`.
 bool is_loadable(const Field& field, SqlType base) {
   if (field.dictionary && field.layout == Layout::kBool) return false;
   if (columnar::is_text(field.layout))
@@ -471,7 +471,7 @@ const registry::TypeInfo* engine_type(Oid type) {
   if (const registry::TypeInfo* info = registry::find_type(type)) return info;
   const Oid base = type < FirstGenbkiObjectId ? type : getBaseType(type);
   if (OidIsValid(get_element_type(base))) return &registry::type_info(registry::TypeId::kArray);
-  if (type < FirstGenbkiObjectId) return nullptr;  // built in, and no domain
+  if (type < FirstGenbkiObjectId) return nullptr;  // built in, so it is no domain
   if (get_typtype(base) == TYPTYPE_ENUM) return &registry::type_info(registry::TypeId::kEnum);
   const registry::TypeInfo* info = registry::find_type(base);
   return info != nullptr ? info : own_type(base);

@@ -1,5 +1,5 @@
-// Which SQL type a columnar field is, and which declared column types can read it. Used by fdw_arrow (IMPORT, scans)
-// and by the planner to decide what the engine may read.
+// Maps columnar fields to SQL types, and tells which declared column types can read a field. Used by fdw_arrow (IMPORT,
+// scans) and by the planner to decide what the engine may read.
 #pragma once
 
 #include <optional>
@@ -20,11 +20,11 @@ struct SqlType {
   int32_t typmod = -1;
 };
 
-/// Types that a file may name. Files come from anywhere, and the types of any role in this database run that role's
-/// code with the rights of who reads them.
+/// Which types a file may name. Files come from anywhere, and using a type of any role in this database would run that
+/// role's code with the reader's rights.
 enum class NamedTypes : uint8_t {
-  kTrusted,  // of the server itself and of its extensions
-  kAny,      // of whoever: only where the user says so
+  kTrusted,  // types of the server itself and of its extensions
+  kAny,      // types of any role; only where the user allows it
 };
 
 /// The SQL type that `field` maps to: the one that its metadata names (`pg_type`, `pg_typmod`, Arrow's extension types)
@@ -32,13 +32,13 @@ enum class NamedTypes : uint8_t {
 /// cannot be read, and then unsupported_feature() says why. May throw.
 SqlType sql_type_of(const columnar::Field& field, NamedTypes which = NamedTypes::kTrusted);
 
-/// The same without the field's own metadata, with that of its children.
+/// Like sql_type_of(), but ignores the field's own metadata. Metadata of its children count.
 SqlType stored_type_of(const columnar::Field& field, NamedTypes which = NamedTypes::kTrusted);
 
-/// Statistics of the field hold for values of the declared type, and Decoder decodes them.
+/// True if statistics of the field hold for values of the declared type, and Decoder decodes them.
 bool has_statistics(const columnar::Field& field, SqlType declared);
 
-/// Name of what keeps `field` from being read ("type Foo"); empty when it can be.
+/// Names the feature that keeps `field` from being read ("type Foo"); empty when the field can be read.
 std::string unsupported_feature(const columnar::Field& field);
 
 /// How well a column declared as a SQL type reads a field.
@@ -48,39 +48,43 @@ enum class Fit {
   kExact,      // the engine may load the field's bytes as values of the declared type
 };
 
-/// Declared type against field. The text types are interchangeable, integers and floating point may be
-/// declared wider than the field is; a numeric's declared scale must be the file's and
-/// its precision not smaller, a char(n)'s n that of the file. The length of varchar(n) is taken as the table's promise
-/// and not checked against values. Types that Arrow does not have are read from their text. Lists are read as arrays,
-/// structs as composite types, and nested types of all kinds as json and jsonb. May throw.
+/// How `declared` reads `field`.
+/// - Text types are interchangeable.
+/// - Integers and floating point may be declared wider than the field.
+/// - The scale of a numeric must equal the file's; its precision must not be smaller.
+/// - The n of char(n) must equal the file's.
+/// - The length of varchar(n) is trusted, not checked against values.
+/// - Types that Arrow does not have are read from their text.
+/// - Lists are read as arrays, structs as composite types, and all nested types as json and jsonb.
+/// May throw.
 Fit fit(const columnar::Field& field, SqlType declared);
 
-/// How values of a field become values of a declared type, which is no domain.
+/// How values of a field become values of a declared type that is not a domain.
 enum class Conversion : uint8_t {
   kNone,
   kValue,      // see file_reader()
-  kText,       // by the type's input function
-  kArray,      // of lists
-  kComposite,  // of structs
-  kJson,       // json or jsonb of nested types
+  kText,       // text through the type's input function
+  kArray,      // a list
+  kComposite,  // a struct
+  kJson,       // a nested type as json or jsonb
   kNull,       // all rows are NULL
   kGeometry,   // see geometry_of()
 };
-/// Of the field itself, not of its children. May throw.
+/// The conversion of the field itself, not of its children. May throw.
 Conversion conversion_of(const columnar::Field& field, SqlType base);
 
-/// How a field is read as PostGIS's geometry: by its extension type, and by what the declared type asks for. nullopt:
-/// the field holds no geometries, or others than those, or the type is another. May throw.
+/// How a field is read as PostGIS's geometry, by its extension type and by the declared type. nullopt: the field holds
+/// no geometries, or the declared type is none or asks for other geometries. May throw.
 std::optional<format::geoarrow::GeometryField> geometry_of(const columnar::Field& field, SqlType declared);
 
 using columnar::value_field;
 
-/// What a list's elements are, below all lists that nest in it, which are `dimensions`; nullptr when an array cannot
-/// have so many.
+/// The innermost element of a list of lists; `dimensions` gets the depth of nesting. nullptr when arrays cannot have so
+/// many dimensions.
 const columnar::Field* array_leaf(const columnar::Field& field, int* dimensions);
-/// Type of the elements of an array type. May throw.
+/// The element type of an array type. May throw.
 SqlType element_type(SqlType array);
-/// `type`, or the type and modifier that it is a domain over. May throw.
+/// The base type and its modifier if `type` is a domain, else `type`. May throw.
 SqlType domain_base(SqlType type);
 
 /// A column of a composite type and the child of a struct that it reads.
@@ -90,24 +94,24 @@ struct Part {
   SqlType type;
   int child = -1;
 };
-/// By name where all names agree, else by position. False when the struct is not of that type. May throw.
+/// Matches by name if all names agree, else by position. False when the struct does not match the type. May throw.
 bool match_parts(const columnar::Field& structure, SqlType composite, std::vector<Part>* parts);
 
-/// The engine's type for values of a SQL type: those of domains are of their base types, those of all enum types of
-/// one, and of all arrays. nullptr when the engine does not compute with them. May ereport.
+/// The engine's type for values of a SQL type; nullptr when the engine does not compute with it. Domains map like their
+/// base types. All enum types map to one type, and so do all arrays. May ereport.
 const registry::TypeInfo* engine_type(Oid type);
 
-/// The expression is of PostGIS's type geometry, or a domain over it. May ereport.
+/// True if the expression has PostGIS's type geometry, or a domain over it. May ereport.
 bool is_geometry(const Node* expr);
 
-/// `type`, or the type and modifier that it is a domain over. May ereport.
+/// Like domain_base(), but may ereport.
 SqlType base_type(SqlType type);
 
-/// Of numeric(precision, scale); precision -1 for numeric alone.
+/// The precision of numeric(precision, scale); -1 for numeric without modifier.
 int declared_precision(SqlType type);
 int declared_scale(SqlType type);
 
-/// "integer", "numeric(10,2)": PostgreSQL's spelling. May throw.
+/// The name in PostgreSQL's spelling, such as "integer" or "numeric(10,2)". May throw.
 std::string type_name(SqlType type);
 
 }  // namespace strom::pg::codec

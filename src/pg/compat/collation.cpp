@@ -23,7 +23,7 @@ bool server_orders_bytes(Oid collation) {
 #endif
 }
 
-// The C library's name of the order: palloc'ed, or nullptr where the library does not order.
+// The C library's name of the collation's locale, palloc'd; nullptr if the C library does not order it.
 char* name_in_c_library(Oid collation) {
   const bool is_database = collation == DEFAULT_COLLATION_OID;
   const int cache = is_database ? DATABASEOID : COLLOID;
@@ -42,8 +42,8 @@ char* name_in_c_library(Oid collation) {
   return name;
 }
 
-// glibc has C.UTF-8 of its own since 2.35: strcoll() is strcmp() there, and bytes of UTF-8 order as code points.
-// Distributions had others before.
+// Since 2.35 glibc has a C.UTF-8 of its own, where strcoll() is strcmp(); bytes of UTF-8 order like code points. Older
+// distributions have other locales of that name.
 bool library_has_plain_utf8() {
   constexpr long kMajor = 2, kMinor = 35;
   char* rest;
@@ -54,7 +54,7 @@ bool library_has_plain_utf8() {
 }  // namespace
 
 bool collation_orders_bytes(Oid collation) {
-  if (!OidIsValid(collation)) return false;  // of values that two collations claim
+  if (!OidIsValid(collation)) return false;  // two collations are in conflict
   if (server_orders_bytes(collation)) return true;
   if (GetDatabaseEncoding() != PG_UTF8 || !library_has_plain_utf8()) return false;
   const char* name = name_in_c_library(collation);

@@ -5,12 +5,11 @@
 
 namespace strom::pg::compat {
 
-/// True if the collation orders text by its bytes: C, PostgreSQL's own C.UTF-8, and that of a C library which is known
-/// to do so. False for InvalidOid: values whose collation is not known.
+/// True if the collation orders text by its bytes: C, PostgreSQL's own C.UTF-8, and a C library's locale that is known
+/// to do so. False for InvalidOid, which stands for an unknown collation.
 bool collation_orders_bytes(Oid collation);
 
-/// True if upper() and lower() map each character by itself, whatever stands beside it, to one character. Of all others
-/// it is not known.
+/// True if upper() and lower() are known to map each character to one character, whatever its neighbours are.
 inline bool collation_maps_characters(Oid collation) {
 #if PG_VERSION_NUM >= 180000
   const pg_locale_t locale = pg_newlocale_from_collation(collation);

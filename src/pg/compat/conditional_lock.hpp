@@ -1,4 +1,4 @@
-// Locks that are not waited for: PostgreSQL 18 can write failures to the server's log. Nobody asks for that here.
+// Locks that are not waited for. PostgreSQL 18 can log failures to get one; this extension does not ask for that.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"

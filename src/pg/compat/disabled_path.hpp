@@ -1,11 +1,11 @@
-// Paths of a kind that the user switched off. Versions before 18 know them by their cost alone. May ereport.
+// Paths of a kind that the user has switched off. Versions before 18 mark them by a high cost only. May ereport.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
 
 namespace strom::pg::compat {
 
-/// How many parts of `path` are switched off, where that is counted.
+/// The number of switched-off nodes in `path`; 0 in versions that do not count them.
 inline int disabled_parts([[maybe_unused]] const Path* path) {
 #if PG_VERSION_NUM >= 180000
   return path->disabled_nodes;

@@ -12,10 +12,10 @@ extern "C" {
 
 namespace strom::pg::compat {
 
-/// How many tables a statement has; with more than one, EXPLAIN writes columns with their table's name.
+/// The number of tables of a statement. If there are several, EXPLAIN qualifies columns with the table's name.
 inline int explained_tables(const ExplainState* es) {
 #if PG_VERSION_NUM >= 180000
-  return es->rtable_size;  // the range table ends with an entry for GROUP BY
+  return es->rtable_size;  // the range table also has an entry for GROUP BY
 #else
   return list_length(es->rtable);
 #endif

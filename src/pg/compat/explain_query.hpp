@@ -1,5 +1,5 @@
-// What EXPLAIN does for one query, for an ExplainOneQuery_hook: a function of PostgreSQL's since version 17. May
-// ereport.
+// Explains one query as PostgreSQL does, for an ExplainOneQuery_hook. PostgreSQL has a function for this since version
+// 17. May ereport.
 #pragma once
 
 #include "pg/compat/explain.hpp"

@@ -5,8 +5,8 @@
 
 namespace strom::pg::compat {
 
-/// A scan path of a foreign table. `disabled`: the user switched this kind of path off, so that it should lose to any
-/// other; versions before 18 say that by cost.
+/// A scan path of a foreign table. `disabled`: the user has switched this kind of path off, so any other path should
+/// win. Versions before 18 express this by a high cost.
 inline ForeignPath* make_foreign_scan_path(PlannerInfo* root, RelOptInfo* rel, double rows, bool disabled,
                                            Cost startup_cost, Cost total_cost, List* fdw_private) {
 #if PG_VERSION_NUM >= 180000

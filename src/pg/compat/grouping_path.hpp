@@ -1,4 +1,4 @@
-// create_groupingsets_path(), whose last argument some versions have no use for. May ereport.
+// create_groupingsets_path(), whose parameters differ between versions. May ereport.
 #pragma once
 
 #include <type_traits>
@@ -15,7 +15,7 @@ GroupingSetsPath* call_with_groups(Create create, double groups, Args... args) {
     return create(args...);
 }
 
-/// PostgreSQL's grouping sets over `path`, as `planned` has them over another one.
+/// PostgreSQL's grouping sets over `path`, with the same sets as `planned`.
 inline Path* grouping_sets_over(PlannerInfo* root, Path* path, const GroupingSetsPath* planned,
                                 const AggClauseCosts* costs) {
   return reinterpret_cast<Path*>(call_with_groups(create_groupingsets_path, planned->path.rows, root,
@@ -23,11 +23,11 @@ inline Path* grouping_sets_over(PlannerInfo* root, Path* path, const GroupingSet
                                                   planned->rollups, costs));
 }
 
-/// PostgreSQL 18 marks the columns of grouping sets as nullable by the grouping, so that they are not equal to the same
-/// columns below it.
+/// PostgreSQL 18 marks columns of grouping sets as nullable by the grouping. They then differ from the same columns
+/// below the grouping.
 constexpr bool kGroupedColumnsAreNullable = PG_VERSION_NUM >= 180000;
 
-/// `expr` as it is written below the grouping.
+/// `expr` in the form that it has below the grouping.
 inline Node* below_grouping([[maybe_unused]] PlannerInfo* root, Node* expr) {
 #if PG_VERSION_NUM >= 180000
   if (root->group_rtindex > 0) return remove_nulling_relids(expr, bms_make_singleton(root->group_rtindex), nullptr);

@@ -32,7 +32,7 @@ inline bool is_heap(Oid table) {
   return result;
 }
 
-/// The file of a table's pages: another one when the table is rewritten.
+/// The file of a table's pages. A rewrite of the table makes another file.
 struct FileId {
   Oid tablespace, database, file;
 
@@ -67,8 +67,8 @@ inline bool is_file_new(Relation relation) {
 #endif
 }
 
-/// True when the current transaction has added or changed the column, whose number may stand for another one when it is
-/// rolled back.
+/// True when the current transaction has added or changed the column. After a rollback its number may belong to another
+/// column.
 inline bool is_column_new(Relation relation, AttrNumber attribute) {
   if (!TransactionIdIsValid(GetTopTransactionIdIfAny())) return false;
   HeapTuple tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(RelationGetRelid(relation)), Int16GetDatum(attribute));
@@ -78,7 +78,7 @@ inline bool is_column_new(Relation relation, AttrNumber attribute) {
   return result;
 }
 
-/// False where snapshots may become too old to read a page.
+/// True when no snapshot can become too old to read a page.
 inline bool snapshots_never_age() {
 #if PG_VERSION_NUM < 170000
   return old_snapshot_threshold < 0;
@@ -87,7 +87,7 @@ inline bool snapshots_never_age() {
 #endif
 }
 
-/// Pins the page when it lies in buffer `guess`, which saves the look-up; else InvalidBuffer.
+/// Pins the page if it lies in buffer `guess`, without a look-up; else returns InvalidBuffer.
 inline Buffer pin_if_there(Relation relation, BlockNumber block, Buffer guess) {
 #if PG_VERSION_NUM >= 160000
   const bool found = ReadRecentBuffer(relation->rd_locator, MAIN_FORKNUM, block, guess);
@@ -100,7 +100,8 @@ inline Buffer pin_if_there(Relation relation, BlockNumber block, Buffer guess) {
   return guess;
 }
 
-/// f(number of the buffer that has the page, from 0, or below 0), while the page stays there or away.
+/// Calls f(number of the page's buffer, counted from 0; negative: not buffered). The page is neither read in nor
+/// evicted meanwhile.
 template <class F>
 bool with_buffer_of(Relation relation, BlockNumber block, F f) {
   BufferTag tag;
@@ -122,25 +123,25 @@ inline bool is_buffered(Relation relation, BlockNumber block) {
   return with_buffer_of(relation, block, [](int buffer) { return buffer >= 0; });
 }
 
-/// True when the page's file has what shared buffers have, if anything. A page is marked as dirty until it is written.
+/// True when the page's file is up to date with shared buffers. A buffer is dirty until it is written.
 inline bool is_stored(Relation relation, BlockNumber block) {
   return with_buffer_of(relation, block, [](int buffer) {
     return buffer < 0 || (pg_atomic_read_u32(&GetBufferDescriptor(buffer)->state) & BM_DIRTY) == 0;
   });
 }
 
-/// True when somebody has the lock of the page's content. Without calls of PostgreSQL, of a page that is pinned. The
-/// bits above these tell who waits (lwlock.c).
+/// True when somebody holds the lock of the page's content. Calls no PostgreSQL; the page must be pinned. Bits above
+/// kHolders tell about waiters (lwlock.c).
 inline bool is_content_locked(Buffer buffer) {
   constexpr uint32 kHolders = 0x0FFFFFFF;
   return (pg_atomic_read_u32(&BufferDescriptorGetContentLock(GetBufferDescriptor(buffer - 1))->state) & kHolders) != 0;
 }
 
-/// Blocks of which a page of the visibility map has the bits.
+/// The number of blocks whose bits lie in one page of the visibility map.
 inline constexpr BlockNumber kBlocksInMapPage =
     (BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * (BITS_PER_BYTE / BITS_PER_HEAPBLOCK);
 
-/// The bit that visibilitymap_get_status() tells of, in the map's page that has it. Without calls of PostgreSQL.
+/// The all-visible bit of visibilitymap_get_status(), read from `map`, the map's page for `block`. Calls no PostgreSQL.
 inline bool is_marked_visible(Page map, BlockNumber block) {
   constexpr BlockNumber kInByte = BITS_PER_BYTE / BITS_PER_HEAPBLOCK;
   const BlockNumber place = block % kBlocksInMapPage;
@@ -148,7 +149,7 @@ inline bool is_marked_visible(Page map, BlockNumber block) {
   return (bytes[place / kInByte] >> (place % kInByte * BITS_PER_HEAPBLOCK) & VISIBILITYMAP_ALL_VISIBLE) != 0;
 }
 
-/// Path of the table's first file, as seen from the data directory; the caller's.
+/// Path of the table's first file, relative to the data directory. The caller owns it.
 inline char* main_file(Relation relation) {
 #if PG_VERSION_NUM >= 180000
   return pstrdup(relpathperm(relation->rd_locator, MAIN_FORKNUM).str);

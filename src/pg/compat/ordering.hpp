@@ -1,11 +1,11 @@
-// What orders a sort operator gives, which PostgreSQL 18 tells in other terms. May ereport.
+// The ordering that a sort operator belongs to. PostgreSQL 18 changed the function for this. May ereport.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
 
 namespace strom::pg::compat {
 
-/// False if `op` is no operator of an ordering; else its operator family, and whether it sorts downwards.
+/// False if `op` is not an operator of an ordering. Else its operator family, and whether it sorts in descending order.
 inline bool ordering_of(Oid op, Oid* family, bool* descending) {
   Oid type;
 #if PG_VERSION_NUM >= 180000

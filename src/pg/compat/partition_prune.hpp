@@ -7,8 +7,8 @@
 
 namespace strom::pg::compat {
 
-/// How to choose among `leaf_paths`, of each of which only the parent is looked at, by `quals` on partitioned table
-/// `rel` when a plan starts or is rescanned; nullptr when nothing would be chosen there.
+/// Prepares pruning among `leaf_paths` of partitioned table `rel` by `quals`, at the start of a plan and at each
+/// rescan. Only the parents of the leaf paths are used. nullptr when nothing could be pruned.
 inline PartitionPruneInfo* make_pruning(PlannerInfo* root, RelOptInfo* rel, List* leaf_paths, List* quals) {
   if (!enable_partition_pruning || quals == NIL) return nullptr;
 #if PG_VERSION_NUM >= 180000
@@ -19,7 +19,7 @@ inline PartitionPruneInfo* make_pruning(PlannerInfo* root, RelOptInfo* rel, List
 #endif
 }
 
-/// Moves the range table indexes of `table` to where they are in the statement's range table.
+/// Shifts the range table indexes of `table` to those of the statement's range table.
 inline void shift_relids(PartitionedRelPruneInfo* table, int offset) {
   table->rtindex += static_cast<Index>(offset);
 #if PG_VERSION_NUM >= 180000
@@ -28,8 +28,8 @@ inline void shift_relids(PartitionedRelPruneInfo* table, int offset) {
 #endif
 }
 
-/// Begins pruning for `node`, and finds the leaves that are left at the start of the execution. PostgreSQL 18 does the
-/// second for all of a statement's nodes before any of them begins, and knows only of its own: here for one alone.
+/// Begins pruning for `node`, and finds the leaves that remain at the start of the execution. PostgreSQL 18 does the
+/// latter for a statement's own nodes before any node begins. So this function does it for `node` alone.
 inline PartitionPruneState* begin_pruning(PlanState* node, int leaves, PartitionPruneInfo* pruning, Bitmapset** left) {
 #if PG_VERSION_NUM >= 180000
   EState* estate = node->state;
@@ -47,7 +47,7 @@ inline PartitionPruneState* begin_pruning(PlanState* node, int leaves, Partition
 #endif
 }
 
-/// The leaves that are left for the present parameters, counted among those that were left at the start.
+/// The leaves that remain for the current parameters. They are numbered among those that remained at the start.
 inline Bitmapset* prune_now(PartitionPruneState* state) {
 #if PG_VERSION_NUM >= 180000
   return ExecFindMatchingSubPlans(state, false, nullptr);

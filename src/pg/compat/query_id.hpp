@@ -13,7 +13,7 @@ extern "C" {
 
 namespace strom::pg::compat {
 
-/// A place stands for the second and later constants of a list as well (18).
+/// True if `place` stands for the second or a later constant of a list (18).
 inline bool is_squashed([[maybe_unused]] const LocationLen& place) {
 #if PG_VERSION_NUM >= 180000
   return place.squashed;
@@ -22,7 +22,7 @@ inline bool is_squashed([[maybe_unused]] const LocationLen& place) {
 #endif
 }
 
-/// A place is a parameter of the statement's own, which keeps its number (18 tells of those, too).
+/// True if `place` is a parameter of the statement itself, which keeps its number (18 records those as well).
 inline bool is_named_parameter([[maybe_unused]] const JumbleState* state, [[maybe_unused]] const LocationLen& place) {
 #if PG_VERSION_NUM >= 180000
   return place.extern_param && !state->has_squashed_lists;
@@ -31,7 +31,7 @@ inline bool is_named_parameter([[maybe_unused]] const JumbleState* state, [[mayb
 #endif
 }
 
-/// The number of the first $n that stands for a constant, less one.
+/// The number of the first $n that stands for a constant, minus one.
 inline int numbers_taken(const JumbleState* state) {
 #if PG_VERSION_NUM >= 180000
   if (state->has_squashed_lists) return 0;

@@ -1,5 +1,5 @@
-// Errors of input functions, which a caller may ask to be reported instead of raised: pg_input_is_valid() and COPY's
-// ON_ERROR, since PostgreSQL 16.
+// Errors of input functions. Since PostgreSQL 16 a caller may ask for a report instead of an error: pg_input_is_valid()
+// and COPY's ON_ERROR do.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
@@ -15,7 +15,7 @@ extern "C" {
 
 namespace strom::pg::compat {
 
-/// The whole number of an input function's text; false where an error has been reported.
+/// Parses the integer that an input function has got as text; false when an error has been reported.
 inline bool read_int32(FunctionCallInfo fcinfo, const char* text, int32_t* value) {
 #if PG_VERSION_NUM >= 160000
   *value = pg_strtoint32_safe(text, fcinfo->context);

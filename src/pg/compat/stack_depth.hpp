@@ -1,4 +1,4 @@
-// How much of the stack is left. Headers of later versions have the limit in another place.
+// The remaining stack. The limit's header differs between versions.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ extern "C" {
 
 namespace strom::pg::compat {
 
-/// Bytes until check_stack_depth() raises an error.
+/// Bytes that remain until check_stack_depth() raises an error.
 inline int64_t stack_left() {
   const auto base = set_stack_base();
   restore_stack_base(base);

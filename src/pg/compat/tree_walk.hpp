@@ -17,8 +17,7 @@ inline bool walk(Node* node, Walker visit, void* context) {
 #endif
 }
 
-/// query_tree_walker(): the same for what a query consists of, sub-queries in FROM and common table expressions
-/// included.
+/// query_tree_walker(): the same for the parts of a query, including sub-queries in FROM and common table expressions.
 inline bool walk_query(Query* query, Walker visit, void* context) {
 #if PG_VERSION_NUM >= 160000
   return query_tree_walker_impl(query, visit, context, 0);
@@ -27,7 +26,7 @@ inline bool walk_query(Query* query, Walker visit, void* context) {
 #endif
 }
 
-/// expression_tree_mutator(): a copy of `node` with each child replaced by what `change` returns.
+/// expression_tree_mutator(): a copy of `node` in which each child is replaced by the result of `change`.
 inline Node* mutate(Node* node, Mutator change, void* context) {
 #if PG_VERSION_NUM >= 160000
   return expression_tree_mutator_impl(node, change, context);

@@ -1,12 +1,12 @@
-// The conditions under which PostgreSQL lets a window stop early (`row_number() <= 3` of a query outside), which are
-// kept in different places. May ereport.
+// The conditions that let PostgreSQL stop a window early (`row_number() <= 3` of an outer query). Versions keep them in
+// different places. May ereport.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
 
 namespace strom::pg::compat {
 
-/// function <operator> limit, or limit <operator> function.
+/// A condition `function <operator> limit` or `limit <operator> function`.
 struct WindowLimit {
   const WindowFunc* function;
   Oid op;
@@ -14,7 +14,7 @@ struct WindowLimit {
   const Node* limit;
 };
 
-/// Appends those of `function` to `limits`, of WindowLimit*.
+/// Appends the conditions on `function` to `limits`, a list of WindowLimit*.
 inline List* add_window_limits(List* limits, const WindowClause* window, const WindowFunc* function) {
   ListCell* cell;
 #if PG_VERSION_NUM >= 170000

@@ -11,8 +11,8 @@ using boundary::PostgresError;
 
 namespace {
 
-// Sub-queries that parameters in `node` stand for, which a subtransaction must not run: it would take the pages with it
-// that they hold.
+// Runs the sub-queries behind parameters in `node`. They must not run first inside of a subtransaction: its end would
+// release the pages that they pin.
 bool run_subqueries(Node* node, void* context) {
   if (node == nullptr) return false;
   if (IsA(node, Param) && reinterpret_cast<Param*>(node)->paramkind == PARAM_EXEC) {
@@ -23,7 +23,7 @@ bool run_subqueries(Node* node, void* context) {
   return compat::walk(node, run_subqueries, context);
 }
 
-// Not those that end the query whatever it computes: it was cancelled, memory is short.
+// False for errors that end the query whatever it computes: cancellation, lack of memory.
 bool is_about_values(int code) {
   switch (ERRCODE_TO_CATEGORY(code)) {
     case ERRCODE_TRANSACTION_ROLLBACK:

@@ -1,5 +1,5 @@
-// Values of expressions without columns, found before any row asks for them. An error that PostgreSQL would raise for
-// rows alone is none yet.
+// Values of expressions without columns, computed before any row needs them. PostgreSQL would raise errors of such an
+// expression only for rows, so an error is not raised here.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ struct EarlyValue {
   bool is_null;
 };
 
-/// In a subtransaction, so not in parallel mode. None: finding the value raised an error that is about values. May
-/// throw.
+/// Evaluates in a subtransaction, so it must not be called in parallel mode. nullopt: evaluation failed with an error
+/// about values. May throw.
 std::optional<EarlyValue> evaluate_early(ExprState* compiled, ExprContext* context);
 
 }  // namespace strom::pg::eval

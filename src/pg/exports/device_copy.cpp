@@ -34,7 +34,7 @@ Status no_such_device(int32_t device, const std::string& detail) {
       .with_hint("pgstrom.gpu_devices lists GPUs. -1 exports to the server's memory.");
 }
 
-/// nullptr when there is no service and any GPU would have done.
+/// nullptr when there is no service, and `device` allows any GPU.
 std::unique_ptr<service::Client> connect(int32_t device) {
   service::ClientOptions options = gpu::gpu_client_options();
   options.device = device;
@@ -45,7 +45,7 @@ std::unique_ptr<service::Client> connect(int32_t device) {
   throw StatusError(client.status());
 }
 
-/// Waits, and looks for interrupts.
+/// Waits for the service's answer and serves interrupts meanwhile.
 std::string run(service::Client& client, const service::Submit& request, const std::vector<int>& files) {
   (void)value_or_throw(client.submit(request, files));
   for (;;) {

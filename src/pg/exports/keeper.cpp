@@ -27,7 +27,7 @@ std::optional<ExportClient>& connection() {
   return client;
 }
 
-/// The keeper that lives; empty where there is none, or where it is not ready yet.
+/// The identifier of the running keeper; empty when there is none, or when it is not ready yet.
 std::string living_keeper(bool* lives) {
   *lives = false;
   const std::string path = keeper_file();
@@ -84,7 +84,7 @@ ExportClient* running_keeper() {
   client.reset();
   Result<ExportClient> made = ExportClient::connect(keeper);
   if (!made.is_ok()) {
-    if (made.status().code() == ErrorCode::kDeviceLost) return nullptr;  // it ends just now
+    if (made.status().code() == ErrorCode::kDeviceLost) return nullptr;  // the keeper is just ending
     throw_if_failed(made.status());
   }
   client.emplace(std::move(made).value());

@@ -1,5 +1,5 @@
-// This session's connection to the server's keeper of exports, which is started when it is needed first: no preload is
-// needed. Used by sqlfn/export.cpp and worker/export_keeper.cpp. docs/dev/python.md.
+// This session's connection to the server's keeper of exports. The first use starts the keeper, so nothing needs to be
+// preloaded. Used by sqlfn/export.cpp and worker/export_keeper.cpp. See docs/dev/python.md.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace strom::pg::exports {
 
-/// The file that the keeper has locked while it lives; its content is the first part of its identifiers.
+/// The file that the keeper keeps locked while it runs. Its content is the first part of the keeper's identifiers.
 std::string keeper_file();
 
-/// The connection, which ends with the session: exports that are not pinned end with it. Starts a keeper where there is
-/// none. Throws: no worker can be started (53400), the keeper does not answer.
+/// The connection; starts a keeper if there is none. It lasts as long as the session, and exports that are not pinned
+/// end with it. Throws: no worker can be started (53400), the keeper does not answer.
 service::ExportClient& connected_keeper();
 
-/// The same where there is a keeper, else nullptr.
+/// The connection if a keeper runs, else nullptr.
 service::ExportClient* running_keeper();
 
 }  // namespace strom::pg::exports

@@ -1,5 +1,5 @@
-// ANALYZE of Arrow foreign tables: a uniform random sample of rows over all record batches of all files. Row counts
-// are known, so that the rows to read are drawn first and only their pages are touched.
+// ANALYZE of Arrow foreign tables: a uniform random sample of rows over all record batches of all files. The number of
+// rows is known, so the sampled rows are drawn first and only their pages are touched.
 #include <algorithm>
 #include <unordered_set>
 
@@ -34,9 +34,9 @@ struct SampleChunk {
   const codec::Decoder* decoders;
   const AttrNumber* attnums;
   int column_count;
-  const int64_t* rows;  // numbers over the whole table
+  const int64_t* rows;  // row numbers, counted over the whole table
   int row_count;
-  int64_t first_row;  // of the chunk
+  int64_t first_row;  // the number of the chunk's first row
 };
 
 // Decodes the sampled rows of a chunk into heap tuples. May ereport.
@@ -111,7 +111,7 @@ int acquire_sample(Relation relation, int elevel, HeapTuple* tuples, int wanted,
 }  // namespace strom::pg::fdw_arrow
 
 bool strom_arrow_analyze(Relation relation, AcquireSampleRowsFunc* func, BlockNumber* totalpages) {
-  // Tables of arrow_fdw_import_file() may have more columns than a row that is sampled.
+  // Tables of arrow_fdw_import_file() may have more columns than a heap tuple can have.
   if (RelationGetNumberOfAttributes(relation) > MaxTupleAttributeNumber) return false;
   const auto bytes = strom::pg::boundary::entry(
       [&] { return strom::pg::fdw_arrow::open_all_columns(RelationGetRelid(relation))->file_bytes(); });

@@ -1,6 +1,6 @@
-// INSERT whose rows need nothing of PostgreSQL but to be made: as a direct modification, a foreign scan that takes the
-// rows of the plan below itself, past ModifyTable, or the columns that an engine node has. Everything else, as COPY and
-// rows that are routed to partitions, goes by modify.cpp.
+// INSERT of rows that PostgreSQL only has to make. It is planned as a direct modification: a foreign scan that takes
+// the rows of the plan below it without ModifyTable, or the columns of an engine node. Everything else goes through
+// modify.cpp, such as COPY and rows that are routed to partitions.
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/generated_columns.hpp"
 #include "pg/boundary/context_owned.hpp"
@@ -23,16 +23,15 @@ struct DirectInsert {
   files::PendingWrite* write;
   CommandId command;
   ResultRelInfo* target;
-  boundary::ContextOwned<fdw::EngineColumns> columns;  // none: rows one by one
-  TupleTableSlot* refused;                             // a row that breaks a constraint, for the message
-  AttrNumber* required;                                // columns that are NOT NULL
+  boundary::ContextOwned<fdw::EngineColumns> columns;  // none: rows come one by one
+  TupleTableSlot* refused;                             // a row that violates a constraint, for the message
+  AttrNumber* required;                                // attributes that are NOT NULL
   int required_count;
 };
 
 DirectInsert* state_of(ForeignScanState* node) { return static_cast<DirectInsert*>(node->fdw_state); }
 
-// Rows that a view or a partition's bound would have to agree to are checked by ModifyTable, as are those that are
-// returned.
+// True if ModifyTable has to see the rows: to check them against a view or a partition's bound, or to return them.
 bool needs_rows(PlannerInfo* root, const ModifyTable* plan, Index rti) {
   if (plan->operation != CMD_INSERT || list_length(plan->resultRelations) != 1 || plan->rootRelation != 0 ||
       plan->returningLists != NIL || plan->onConflictAction != ONCONFLICT_NONE)
@@ -46,7 +45,7 @@ bool needs_rows(PlannerInfo* root, const ModifyTable* plan, Index rti) {
   return needs;
 }
 
-// The plan may be older than the table's columns, although it should not be. May ereport.
+// The plan should not be older than the table's columns; checks that it is not. May ereport.
 void check_columns(const Plan* plan, TupleDesc row) {
   const auto refuse = [](const char* detail) {
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -65,7 +64,7 @@ void check_columns(const Plan* plan, TupleDesc row) {
   if (count != row->natts) refuse("The query has too few columns.");
 }
 
-// With PostgreSQL's own words.
+// Raises the error in PostgreSQL's words.
 void refuse(ForeignScanState* node, const DirectInsert* insert) {
   TupleTableSlot* slot = insert->refused;
   slot->tts_tableOid = RelationGetRelid(insert->target->ri_RelationDesc);
@@ -99,7 +98,7 @@ uint64 insert_rows(ForeignScanState* node, const DirectInsert* insert) {
   }
 }
 
-// The first row that has no value where it needs one, or -1.
+// The index of the first row with NULL in a required column, or -1.
 int64 row_to_refuse(const DirectInsert* insert, const codec::RegisterColumn* columns, int64 rows) {
   int64 first = -1;
   for (int i = 0; i < insert->required_count; ++i) {
@@ -132,13 +131,13 @@ uint64 insert_columns(ForeignScanState* node, const DirectInsert* insert) {
     const int64 rows = source->rows();
     const codec::RegisterColumn* columns = entry([=] { return source->columns().data(); });
     const int64 bad = row_to_refuse(insert, columns, rows);
-    // Rows before it may raise errors of their own.
+    // The rows before the refused row are written first, because they may raise errors of their own.
     if (bad != 0) {
       entry([=] {
         try {
           guard([=] { files::write_columns(insert->write, columns, bad < 0 ? rows : bad, insert->command); });
         } catch (const boundary::PostgresError&) {
-          source->check();  // a value that cannot be written may be one of a file that has changed
+          source->check();  // the value may come from a file that has changed
           throw;
         }
       });
@@ -149,7 +148,7 @@ uint64 insert_columns(ForeignScanState* node, const DirectInsert* insert) {
   return count;
 }
 
-// In the query's memory context.
+// The state is allocated in the query's memory context.
 DirectInsert* make_state(ForeignScanState* node) {
   ResultRelInfo* target = node->resultRelInfo;
   TupleDesc row = RelationGetDescr(target->ri_RelationDesc);
@@ -193,7 +192,7 @@ void strom_arrow_begin_direct(ForeignScanState* node, int eflags) {
   MemoryContextSwitchTo(caller);
 }
 
-// All rows at once; none comes back.
+// Inserts all rows in one call; returns no row.
 TupleTableSlot* strom_arrow_iterate_direct(ForeignScanState* node) {
   DirectInsert* insert = state_of(node);
   EState* estate = node->ss.ps.state;

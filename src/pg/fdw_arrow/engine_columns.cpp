@@ -13,7 +13,7 @@ using boundary::guard;
 
 namespace {
 
-/// The node whose rows `plan` hands on with no more than a choice of columns; nullptr when there is none.
+/// The child whose rows `plan` returns with at most a choice of columns; nullptr when there is none.
 PlanState* child_of(PlanState* plan) {
   switch (nodeTag(plan)) {
     case T_LimitState: return outerPlanState(plan);
@@ -24,7 +24,7 @@ PlanState* child_of(PlanState* plan) {
   }
 }
 
-/// The expression at a place of a node's target list, without casts that leave the value as it is.
+/// The expression at a place of a node's target list, without casts that keep the value.
 const Node* output_at(const PlanState* plan, int place) {
   const auto* entry = list_nth_node(TargetEntry, plan->plan->targetlist, place);
   const auto* expr = reinterpret_cast<const Node*>(entry->expr);
@@ -32,7 +32,7 @@ const Node* output_at(const PlanState* plan, int place) {
   return expr;
 }
 
-/// Of the column that `expr` is, among those of the node below; -1 when it is none.
+/// The index of the child's column that `expr` refers to; -1 when `expr` is no such column.
 int place_below(const Node* expr) {
   if (!IsA(expr, Var)) return -1;
   const auto* var = reinterpret_cast<const Var*>(expr);
@@ -54,7 +54,7 @@ std::optional<EngineColumns> EngineColumns::of(PlanState* plan, int count) {
 }
 
 bool EngineColumns::find_source(PlanState* plan, int count) {
-  std::vector<int> places;  // in the node's rows; -1: constants
+  std::vector<int> places;  // indexes in the node's rows; -1: constants
   places.reserve(count);
   for (int i = 0; i < count; ++i) places.push_back(i);
   items_.resize(places.size());
@@ -86,7 +86,7 @@ bool EngineColumns::find_source(PlanState* plan, int count) {
   return false;
 }
 
-// False: LIMIT itself has to say what is wrong.
+// False when the limit is invalid: LIMIT itself raises the error.
 bool EngineColumns::take_limit(LimitState* limit) {
   if (limit->limitCount == nullptr) return true;
   struct Count {
@@ -118,7 +118,7 @@ bool EngineColumns::next() {
 const std::vector<codec::RegisterColumn>& EngineColumns::columns() {
   const engine::op::ResultBatch* batch = run_->columns();
   TupleTableSlot* slot = source_->ss.ss_ScanTupleSlot;
-  if (batch == nullptr) {  // a row that PostgreSQL has decided
+  if (batch == nullptr) {  // a fallback row
     CustomScanState* source = source_;
     node::QueryRun* run = run_;
     guard([=] {

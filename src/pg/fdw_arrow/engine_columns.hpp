@@ -1,4 +1,4 @@
-// Rows of a plan that are those of an engine node, as the columns in which the engine hands them over. Used by INSERT.
+// The rows of an engine node as columns, in the form in which the engine produces them. Used by INSERT.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,24 @@ namespace strom::pg::fdw_arrow {
 
 class EngineColumns {
  public:
-  /// For `count` first columns of the rows of `plan`; none when they are not an engine node's with nothing to be done
-  /// to them but LIMIT and the choice of columns. A LIMIT is evaluated. May throw.
+  /// The first `count` columns of the rows of `plan`. nullopt unless the rows come from an engine node with nothing
+  /// above it but LIMIT and a choice of columns. Evaluates the LIMIT. May throw.
   static std::optional<EngineColumns> of(PlanState* plan, int count);
 
   /// Moves to the next rows; false at the end. May ereport.
   bool next();
-  /// How many rows there are.
+  /// The number of current rows.
   int64_t rows() const { return rows_; }
-  /// The columns of these rows. May throw.
+  /// The columns of the current rows. May throw.
   const std::vector<codec::RegisterColumn>& columns();
-  /// Names what the rows hold, but not their order, when they are plain columns of all rows of a table: rows with the
-  /// same name are the same, as columnar::RowsOrigin says. Empty: it is not known. Before next(). May throw.
+  /// A name for the set of rows, if they are plain columns of all rows of a table. Rows with equal names are equal,
+  /// apart from their order; see columnar::RowsOrigin. Empty: unknown. Call before next(). May throw.
   std::string origin() const;
-  /// Throws when the rows so far may not be those of the files that were opened.
+  /// Throws when a file has changed, so that the rows so far may be wrong.
   void check() const;
 
  private:
-  /// What an attribute is: an output of the engine's node, or (-1) a constant.
+  /// The source of an attribute: an output of the engine's node, or (-1) a constant.
   struct Item {
     int output = -1;
     Datum constant = 0;
@@ -44,7 +44,7 @@ class EngineColumns {
   bool find_source(PlanState* plan, int count);
   bool take_limit(LimitState* limit);
 
-  std::vector<PlanState*> passed_;  // nodes that are not asked for rows, and the engine's
+  std::vector<PlanState*> passed_;  // nodes that are bypassed, and the engine's
   node::QueryRun* run_ = nullptr;
   CustomScanState* source_ = nullptr;
   LimitState* limit_ = nullptr;

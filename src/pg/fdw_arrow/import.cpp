@@ -1,4 +1,4 @@
-// IMPORT FOREIGN SCHEMA: the "remote schema" is the name of the table to make, its columns are those of the files.
+// IMPORT FOREIGN SCHEMA. The "remote schema" is the name of the new table; its columns are those of the files.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -38,10 +38,10 @@ std::string clipped(const std::string& name, int room) {
   return name.substr(0, pg_mbcliplen(name.c_str(), static_cast<int>(name.size()), room));
 }
 
-/// Names for columns, each of them once.
+/// Makes unique names for columns.
 class ColumnNames {
  public:
-  /// The field's own, cut and numbered where needed.
+  /// The field's name, shortened and numbered where needed.
   std::string add(const std::string& field_name) {
     const std::string base = field_name.empty() ? "column" : field_name;
     std::string name = clipped(base, NAMEDATALEN - 1);
@@ -54,7 +54,7 @@ class ColumnNames {
 
  private:
   std::set<std::string> taken_{std::begin(kSystemColumns), std::end(kSystemColumns)};
-  std::map<std::string, int> next_;  // of a name, the last number that was tried
+  std::map<std::string, int> next_;  // the last number tried for each name
 };
 
 using Files = std::vector<std::shared_ptr<const FileReader>>;
@@ -72,22 +72,22 @@ Files open_files(const std::vector<FileEntry>& entries, const std::string& dir) 
   return files;
 }
 
-/// A column to be made.
+/// A column of the new table.
 struct ImportedColumn {
-  std::string field;  // as FieldIndex::find() wants it
+  std::string field;  // in the form that FieldIndex::find() expects
   codec::SqlType type;
   bool nullable;
-  size_t file;         // the first that has it
-  const Field* first;  // there
+  size_t file;         // the first file that has it
+  const Field* first;  // the field in that file
 };
 
-// All files so far, the fields of which are `fields`, can be read as `wider`.
+// True if a column of type `wider` can read all `fields`, which are the fields of all files so far.
 bool all_fit(const std::vector<const Field*>& fields, codec::SqlType wider) {
   return std::all_of(fields.begin(), fields.end(),
                      [&](const Field* field) { return codec::fit(*field, wider) != codec::Fit::kNone; });
 }
 
-/// The fields of all files, in the order in which they come.
+/// Collects the fields of all files, in the order of their first occurrence.
 class Columns {
  public:
   Columns(const Files& files, bool missing_is_null, codec::NamedTypes named_types)
@@ -147,7 +147,7 @@ class Columns {
 
   codec::SqlType type_of(const Field& field) const { return codec::sql_type_of(field, named_types_); }
 
-  // Where the file names a type that is not taken.
+  // Reports a type that the file names but that is not used.
   void tell_of_type(const ImportedColumn& column) const {
     const codec::SqlType named = codec::sql_type_of(*column.first, codec::NamedTypes::kAny);
     if (named.oid == column.type.oid) return tell_of_geometry(column);
@@ -161,7 +161,7 @@ class Columns {
     });
   }
 
-  // Where PostGIS is missing.
+  // Reports that PostGIS is missing.
   void tell_of_geometry(const ImportedColumn& column) const {
     if (!format::geoarrow::geometry_field(*column.first)) return;
     if (guard([] { return OidIsValid(get_extension_oid("postgis", true)); })) return;
@@ -172,7 +172,7 @@ class Columns {
     });
   }
 
-  // Of two types that differ by their width the wider one.
+  // If two types differ only in width, the column gets the wider one.
   void merge(const Field& found, size_t file, size_t index) {
     ImportedColumn& column = columns_[index];
     if (codec::fit(found, column.type) == codec::Fit::kNone) {
@@ -189,7 +189,7 @@ class Columns {
     if (type_of(found).oid != type_of(*fields_[index].back()).oid) fields_[index].push_back(&found);
   }
 
-  // Bytes of one width in all files, which are text as far as looked at, become char(n).
+  // Fixed-size bytes with one width in all files become char(n) if the values looked at are text.
   void find_text(ImportedColumn* column) const {
     constexpr size_t kMostFiles = 100;
     format::arrow::FixedTextSample sample;
@@ -211,10 +211,10 @@ class Columns {
   const bool missing_is_null_;
   const codec::NamedTypes named_types_;
   std::vector<ImportedColumn> columns_;
-  std::vector<std::vector<const Field*>> fields_;  // for each column those of different types
+  std::vector<std::vector<const Field*>> fields_;  // for each column its fields of different types
 };
 
-// Values that are all numbers, as far as they are there.
+// True if all present values of `key` are numbers.
 bool are_numbers(const std::vector<FileEntry>& entries, const std::string& key) {
   constexpr size_t kMostDigits = 18;
   return std::all_of(entries.begin(), entries.end(), [&](const FileEntry& entry) {
@@ -224,7 +224,7 @@ bool are_numbers(const std::vector<FileEntry>& entries, const std::string& key) 
   });
 }
 
-// Columns that the files' names are asked for.
+// Adds columns for the keys in the files' names.
 void add_virtual_columns(const TableOptions& options, const std::vector<FileEntry>& entries,
                          std::vector<TableColumn>* columns, ColumnNames* names) {
   if (!options.pattern.has_value()) return;

@@ -1,5 +1,5 @@
-// The SQL function arrow_fdw_import_file(): a foreign table over one file, of whatever number of columns. PostgreSQL
-// makes tables of up to 1600; what is beyond is added to its catalogs here, as far as numbers of columns go.
+// The SQL function arrow_fdw_import_file(): a foreign table over one file with any number of columns. PostgreSQL makes
+// tables of up to 1600 columns. Further columns are added to its catalogs here, up to the limit of column numbers.
 #include <string>
 
 #include "pg/boundary/boundary.hpp"
@@ -14,13 +14,13 @@ using boundary::guard;
 namespace {
 
 constexpr size_t kMostDeclared = MaxHeapAttributeNumber;
-// Column numbers have 16 bits, and loops over them one more.
+// Column numbers have 16 bits, and PostgreSQL's loops count one further.
 constexpr size_t kMostColumns = 32000;
 
 /// What add_columns() needs of a column: plain data.
 struct NewColumn {
   const char* name;
-  const char* field;  // option, or nullptr
+  const char* field;  // column option, or nullptr
   Oid type;
   int32 typmod;
 };
@@ -33,7 +33,7 @@ void run(const std::string& sql) {
   });
 }
 
-// Where CREATE puts a table that is named without a schema.
+// The schema in which CREATE puts a table whose name is not qualified.
 std::string creation_schema(const std::string& table) {
   return guard([&table] {
     return get_namespace_name(RangeVarGetCreationNamespace(makeRangeVar(nullptr, pstrdup(table.c_str()), -1)));
@@ -42,13 +42,14 @@ std::string creation_schema(const std::string& table) {
 
 // Functions below may ereport.
 
-// As the catalogs keep options.
+// Options in the form of the catalogs.
 Datum option_array(const char* option, const char* value) {
   Datum item = CStringGetTextDatum(psprintf("%s=%s", option, value));
   return PointerGetDatum(construct_array(&item, 1, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
-/// The row of pg_attribute for `column`: that of the table's first one, with what differs. May ereport.
+/// The row of pg_attribute for `column`: a copy of the first column's row with other values where they differ.
+/// May ereport.
 HeapTuple attribute_row(Relation attributes, HeapTuple like, const NewColumn& column, AttrNumber number) {
   Datum values[Natts_pg_attribute] = {};
   bool nulls[Natts_pg_attribute] = {}, replaces[Natts_pg_attribute] = {};
@@ -89,8 +90,8 @@ void add_dependencies(Oid relid, AttrNumber number, Oid type) {
   recordDependencyOn(&column, &other, DEPENDENCY_NORMAL);
 }
 
-/// The table gets `count` columns. Its row type goes: PostgreSQL's code for rows has no room for so many columns, and
-/// does not look in all places. May ereport.
+/// Sets the table's number of columns to `count`, and drops its row type: PostgreSQL's code for rows cannot hold so
+/// many columns, and does not check that everywhere. May ereport.
 void finish_table(Oid relid, int count) {
   Relation classes = table_open(RelationRelationId, RowExclusiveLock);
   HeapTuple row = SearchSysCacheCopy1(RELOID, ObjectIdGetDatum(relid));
@@ -109,7 +110,7 @@ void finish_table(Oid relid, int count) {
   performDeletion(&row_type, DROP_RESTRICT, PERFORM_DELETION_INTERNAL);
 }
 
-/// The table was made by this command, so that nobody else knows it. May ereport.
+/// Adds the columns. This command has made the table, so no other session knows it yet. May ereport.
 void add_columns(const char* schema, const char* table, const NewColumn* columns, int count) {
   const Oid relid = RangeVarGetRelid(makeRangeVar(pstrdup(schema), pstrdup(table), -1), AccessExclusiveLock, false);
   Relation relation = table_open(relid, NoLock);

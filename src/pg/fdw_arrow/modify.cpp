@@ -12,7 +12,8 @@ using boundary::entry;
 
 namespace {
 
-/// What the executor leaves to foreign servers: this one has nobody else to leave it to. May ereport.
+/// The executor leaves checks of constraints to foreign servers. Files cannot check them, so this function does. May
+/// ereport.
 void check_constraints(EState* estate, ResultRelInfo* target, TupleTableSlot* slot) {
   Relation relation = target->ri_RelationDesc;
   slot->tts_tableOid = RelationGetRelid(relation);
@@ -56,7 +57,7 @@ struct Modify {
 Modify* begin_rows(const ModifyTableState* state, const ResultRelInfo* target) {
   const Oid relid = RelationGetRelid(target->ri_RelationDesc);
   auto* modify = static_cast<Modify*>(MemoryContextAllocZero(state->ps.state->es_query_cxt, sizeof(Modify)));
-  // COPY has no plan, and no command of its own in its state.
+  // COPY has no plan, and its state has no command number.
   modify->command = state->ps.plan != nullptr ? state->ps.state->es_output_cid : GetCurrentCommandId(true);
   modify->write = entry([relid] { return files::begin_write(relid); });
   return modify;
@@ -64,8 +65,8 @@ Modify* begin_rows(const ModifyTableState* state, const ResultRelInfo* target) {
 
 }  // namespace
 
-// COPY and rows of a partitioned table ask when they have the lock for inserting, and would refuse without a hint. Who
-// asks for what may be done with a table has a weaker lock.
+// COPY and routing to partitions call this while they hold the lock for inserting; without the error here they would
+// refuse without a hint. Queries about what may be done with a table hold a weaker lock.
 int strom_arrow_updatable(Relation relation) {
   const Writability now = writability(RelationGetRelid(relation));
   if (!now.is_writable && CheckRelationLockedByMe(relation, RowExclusiveLock, false))
@@ -73,8 +74,8 @@ int strom_arrow_updatable(Relation relation) {
   return now.is_writable ? 1 << CMD_INSERT : 0;
 }
 
-// What the executor would refuse is refused here with a hint; who has no right to it gets the executor's error.
-// May ereport.
+// Raises the executor's later error with a hint. A role without the privilege gets the executor's own error. May
+// ereport.
 List* strom_arrow_plan_modify(PlannerInfo* root, ModifyTable* plan, Index rti, int) {
   const Oid relid = planner_rt_fetch(rti, root)->relid;
   const bool inserts = plan->operation == CMD_INSERT, updates = plan->operation == CMD_UPDATE;
@@ -106,7 +107,7 @@ TupleTableSlot* strom_arrow_insert(EState* estate, ResultRelInfo* target, TupleT
   const auto* modify = static_cast<const Modify*>(target->ri_FdwState);
   check_constraints(estate, target, slot);
   entry([=] { files::write_row(modify->write, slot, modify->command); });
-  // The executor has made a slot that forms tuples, which nobody needs here.
+  // The executor has made a slot that forms tuples; it is not needed here.
   if (target->ri_newTupleSlot != nullptr && target->ri_projectNew == nullptr &&
       !TTS_IS_VIRTUAL(target->ri_newTupleSlot))
     target->ri_newTupleSlot = ExecInitExtraTupleSlot(estate, slot->tts_tupleDescriptor, &TTSOpsVirtual);
@@ -129,7 +130,7 @@ STROM_SQL_FUNCTION(strom_arrow_fdw_truncate) {
     if (relation == nullptr) ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("there is no such table")));
     return quote_qualified_identifier(schema, relation);
   });
-  // As the statement, with its locks, rights and triggers.
+  // Runs the statement, so that its locks, privileges and triggers apply.
   boundary::guard([name] {
     if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
     if (SPI_execute(psprintf("TRUNCATE %s", name), false, 0) != SPI_OK_UTILITY) elog(ERROR, "TRUNCATE failed");

@@ -1,6 +1,6 @@
-// Planning of plain foreign scans over Arrow files: exact row counts from the files' metadata, costs by the bytes of
-// the referenced columns in record batches that statistics do not rule out, and partial paths. The plan's fdw_private
-// is the list of referenced attribute numbers, fdw_exprs are clauses that statistics may decide.
+// Planning of plain foreign scans over Arrow files. Row counts are exact, from the files' metadata. Costs count the
+// bytes of referenced columns in record batches that statistics do not rule out. Partial paths exist as well. The
+// plan's fdw_private is the list of referenced attribute numbers; its fdw_exprs are clauses that statistics may decide.
 #include <algorithm>
 
 #include "pg/boundary/boundary.hpp"
@@ -18,8 +18,8 @@ namespace strom::pg::fdw_arrow {
 using namespace files;
 namespace {
 
-// Bytes per row of the referenced columns as the first record batch has them: good enough for a cost, and it does not
-// touch the metadata of thousands of batches.
+// Bytes per row of the referenced columns, measured on the first record batch. This is good enough for a cost, and
+// avoids touching the metadata of thousands of batches.
 double bytes_per_row(const Source& source) {
   if (source.chunks().empty()) return 0;
   const Chunk& chunk = source.chunks().front();
@@ -33,7 +33,7 @@ double bytes_per_row(const Source& source) {
   return bytes / static_cast<double>(chunk.rows);
 }
 
-// The clauses with what is known of parameters and stable functions already. May ereport.
+// The clauses, with known parameters and stable functions replaced by their values. May ereport.
 List* estimated_clauses(PlannerInfo* root, const RelOptInfo* rel) {
   List* result = NIL;
   ListCell* cell;
@@ -62,7 +62,8 @@ ScanEstimate estimate(Oid relid, const Bitmapset* attributes, const List* clause
           left * bytes_per_row(*source) / BLCKSZ, source->parallel_workers()};
 }
 
-// Processes that share a parallel scan's work, the leader counted by what it has left to give (as in costsize.c).
+// The number of processes among which a parallel scan's work is divided. The leader counts by its free share (as in
+// costsize.c).
 double parallel_divisor(int workers) {
   constexpr double kLeaderLossPerWorker = 0.3;
   const double leader = 1.0 - kLeaderLossPerWorker * workers;
@@ -122,7 +123,8 @@ ForeignScan* strom_arrow_plan(PlannerInfo* root, RelOptInfo* baserel, Oid relid,
                               List* scan_clauses, Plan* outer_plan) {
   Bitmapset* attributes = catalog::referenced_attributes(baserel);
   scan_clauses = extract_actual_clauses(scan_clauses, false);
-  // Not those of `tlist`: it may be the whole row, of which nothing but reltarget's columns is looked at.
+  // Uses reltarget instead of `tlist`: the latter may be the whole row, although only the columns of reltarget are
+  // used.
   pull_varattnos(reinterpret_cast<Node*>(scan_clauses), baserel->relid, &attributes);
   List* attnums = entry([&] {
     List* list = NIL;
@@ -134,7 +136,7 @@ ForeignScan* strom_arrow_plan(PlannerInfo* root, RelOptInfo* baserel, Oid relid,
   ListCell* cell;
   foreach (cell, scan_clauses)
     if (!contain_subplans(static_cast<Node*>(lfirst(cell)))) hints = lappend(hints, lfirst(cell));
-  // Rows with all columns of a very wide table are more than PostgreSQL has room for.
+  // PostgreSQL cannot hold rows with all columns of a very wide table.
   if (list_length(tlist) > MaxTupleAttributeNumber) tlist = make_tlist_from_pathtarget(best_path->path.pathtarget);
   return make_foreignscan(tlist, scan_clauses, baserel->relid, hints, attnums, NIL, NIL, outer_plan);
 }

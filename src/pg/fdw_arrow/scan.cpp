@@ -1,5 +1,5 @@
-// Execution of plain foreign scans over Arrow files: rows are decoded one by one from views into the mapped files,
-// only referenced columns are touched, and quals are PostgreSQL's. Parallel workers share a counter of chunks.
+// Execution of plain foreign scans over Arrow files. Rows are decoded one by one from views of the mapped files. Only
+// referenced columns are touched, and PostgreSQL evaluates the conditions. Parallel workers share a counter of chunks.
 #include <cstring>
 
 #include "pg/boundary/boundary.hpp"
@@ -21,22 +21,22 @@ namespace {
 
 using boundary::entry;
 
-/// In the parallel query's shared memory.
+/// The state in the parallel query's shared memory.
 struct ParallelScan {
   pg_atomic_uint64 next_chunk, loaded, skipped;
-  uint64_t fingerprint;  // of the leader's files
+  uint64_t fingerprint;  // of the files that the leader has opened
 };
 
 /// The C++ half of a scan.
 struct Cursor {
   std::shared_ptr<const Source> source;
-  int64_t next_chunk = 0;                        // of a scan without ParallelScan
-  columnar::BatchView batch;                     // the chunk that rows are being handed out of
-  int current_file = -1;                         // whose rows are being handed out
+  int64_t next_chunk = 0;                        // for scans without ParallelScan
+  columnar::BatchView batch;                     // the current chunk
+  int current_file = -1;                         // the file of the current chunk
   std::unique_ptr<pruning::ChunkFilter> filter;  // nullptr: statistics are of no use
-  std::vector<const Node*> hints;                // what it is made of
-  bool filter_ready = false;                     // it knows the values of parameters
-  int64_t loaded = 0, skipped = 0;               // chunks; of a parallel scan when it has ended
+  std::vector<const Node*> hints;                // conditions of the filter
+  bool filter_ready = false;                     // the filter has the values of parameters
+  int64_t loaded = 0, skipped = 0;               // chunks; in parallel scans set at the end
 };
 
 /// ForeignScanState::fdw_state: plain data.
@@ -47,14 +47,14 @@ struct ArrowScan {
   codec::Decoder* decoders;  // one for each referenced column
   AttrNumber* attnums;
   codec::RowSite* places;
-  MemoryContext decoder_memory;  // of the current chunk's
+  MemoryContext decoder_memory;  // for decoders of the current chunk
   int column_count;
   int64_t next_row, rows;                   // in the current chunk
   const format::arrow::FileReader* reader;  // of the current chunk
 };
 
-// Rows between two looks at whether the file was written to: a cursor may stop in the middle of a chunk. Bytes that
-// are gone are noticed at every row.
+// Rows between two checks whether the file was changed: a cursor may stop in the middle of a chunk. Missing bytes are
+// noticed at each row.
 constexpr int64_t kRowsBetweenChecks = 64;
 
 std::vector<AttrNumber> attnums_of(const ForeignScan* plan) {
@@ -77,7 +77,7 @@ void add_filter(ForeignScanState* node, const ForeignScan* plan, Cursor* cursor)
   if (cursor->hints.empty()) cursor->filter.reset();
 }
 
-// May throw. Cursor and arrays live in the query's context, which is the current one.
+// May throw. Allocates in the query's memory context, which is the current one.
 ArrowScan* open_scan(ForeignScanState* node, Oid relid, const ForeignScan* plan, MemoryContext context) {
   auto cursor = std::make_unique<Cursor>();
   cursor->source = Source::open(relid, attnums_of(plan));
@@ -99,7 +99,7 @@ ArrowScan* open_scan(ForeignScanState* node, Oid relid, const ForeignScan* plan,
   return scan;
 }
 
-// May throw: the rows handed out so far may have been wrong.
+// May throw if the file has changed: the rows so far may be wrong.
 void check_current_file(const ArrowScan* scan) {
   const Cursor& cursor = *scan->cursor;
   if (cursor.current_file >= 0) boundary::throw_if_failed(cursor.source->unchanged(cursor.current_file));
@@ -112,7 +112,7 @@ void count_chunk(ArrowScan* scan, bool skipped) {
     ++(skipped ? scan->cursor->skipped : scan->cursor->loaded);
 }
 
-// The next chunk that statistics do not rule out; -1 when there is none. May throw.
+// The next chunk that statistics do not rule out; -1 at the end. May throw.
 int64_t take_chunk(ArrowScan* scan) {
   Cursor& cursor = *scan->cursor;
   if (cursor.filter != nullptr && !cursor.filter_ready) cursor.filter->evaluate(scan->node->ss.ps.ps_ExprContext);
@@ -129,7 +129,7 @@ int64_t take_chunk(ArrowScan* scan) {
   }
 }
 
-// Binds the decoders to the next chunk; false when there is none left. May throw.
+// Binds the decoders to the next chunk; false at the end. May throw.
 bool next_chunk(ArrowScan* scan) {
   Cursor& cursor = *scan->cursor;
   const Source& source = *cursor.source;
@@ -213,7 +213,7 @@ void strom_arrow_explain(ForeignScanState* node, ExplainState* es) {
   });
 }
 
-// The shared memory is gone when EXPLAIN asks. Also called for what direct_insert.cpp makes.
+// Copies counts, because the shared memory is gone when EXPLAIN asks. Also called for nodes of direct_insert.cpp.
 void strom_arrow_shutdown(ForeignScanState* node) {
   if (reinterpret_cast<ForeignScan*>(node->ss.ps.plan)->operation != CMD_SELECT) return;
   ArrowScan* scan = state_of(node);

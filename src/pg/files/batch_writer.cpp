@@ -51,7 +51,7 @@ void BatchWriter::start(Columns& columns, int64_t rows) {
   const base::BlockedSignals blocked;
   try {
     thread_ = std::thread(run);
-  } catch (const std::system_error&) {  // no more threads to be had
+  } catch (const std::system_error&) {  // the system has no more threads
     run();
     join();
   }

@@ -1,5 +1,5 @@
-// Writes full record batches in a thread while the rows of the next one are collected. Used by PendingWrite, on the
-// main thread. The thread calls no PostgreSQL.
+// Writes a full record batch in a thread while the rows of the next one are collected. PendingWrite uses it on the main
+// thread. The thread calls no PostgreSQL.
 #pragma once
 
 #include <condition_variable>
@@ -19,25 +19,25 @@ class BatchWriter {
  public:
   using Columns = std::vector<columnar::ColumnBuilder>;
 
-  /// Nobody else touches `appender` and `compressor` between start() and wait().
+  /// The caller does not use `appender` and `compressor` between start() and wait().
   BatchWriter(format::arrow::FileAppender& appender, format::arrow::Compressor& compressor)
       : appender_(appender), compressor_(compressor) {}
-  /// Waits, however long it takes.
+  /// Waits for the thread, however long that takes.
   ~BatchWriter() { join(); }
   BatchWriter(const BatchWriter&) = delete;
   BatchWriter& operator=(const BatchWriter&) = delete;
 
   /// Writes in the calling thread.
   Status write(const Columns& columns, int64_t rows, bool is_last);
-  /// Begins to write `columns`, which are empty then. Nothing else is being written or was left by a failure.
+  /// Starts to write `columns` and leaves them empty. No other batch may be in progress or left from a failure.
   void start(Columns& columns, int64_t rows);
-  /// Until what was started is written; `idle` is called meanwhile, and may throw: then it goes on being written.
+  /// Waits until the batch is written. Calls `idle` meanwhile. If `idle` throws, the thread continues to write.
   Status wait(const std::function<void()>& idle);
-  /// As wait(), without end. What was not written is kept for take_back().
+  /// Like wait(), but without interruption. A batch that was not written stays available to take_back().
   void settle() { join(); }
-  /// The last batch was not written.
+  /// True when the last batch could not be written.
   bool has_failed() const { return failed_; }
-  /// The rows of the batch that was not written.
+  /// Returns the rows of the batch that was not written.
   void take_back(Columns& columns);
 
  private:
@@ -45,7 +45,7 @@ class BatchWriter {
 
   format::arrow::FileAppender& appender_;
   format::arrow::Compressor& compressor_;
-  Columns columns_;  // being written, or empty
+  Columns columns_;  // the batch in progress, or empty
   std::thread thread_;
   std::mutex mutex_;
   std::condition_variable done_changed_;

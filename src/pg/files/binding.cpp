@@ -23,7 +23,7 @@ using columnar::Schema;
 
 namespace {
 
-/// Name of the field that a column is written to.
+/// The name of the field that a column is written to.
 std::string field_of(const ForeignColumn& column) {
   ColumnSource source = value_or_throw(column_source(column));
   if (source.kind != ColumnSource::Kind::kField)
@@ -38,7 +38,7 @@ codec::WriteSettings settings() {
   return settings;
 }
 
-/// For each field the column that writes it, or nullptr; `missing` gets columns without a field.
+/// For each field the column that is written to it, or nullptr. `missing` gets the columns without a field.
 std::vector<const ForeignColumn*> writers_of(const ForeignTable& table, const Schema& schema, const std::string& path,
                                              std::vector<const ForeignColumn*>* missing) {
   columnar::Schema names;  // for the index
@@ -70,7 +70,7 @@ bool has_dictionary(const Field& field) {
   return field.dictionary || std::any_of(field.children.begin(), field.children.end(), has_dictionary);
 }
 
-/// The field that a new file has for a column.
+/// The field for a column in a new file.
 Field new_field(const ForeignColumn& column) {
   codec::WriteSettings strict = settings();
   strict.numeric_needs_precision = true;
@@ -82,7 +82,7 @@ Field new_field(const ForeignColumn& column) {
 bool fits(const ForeignColumn& column, const Field& field) {
   if (has_dictionary(field)) return false;
   codec::WriteSettings whole = settings();
-  whole.may_narrow = false;  // there are no values that ask for fewer bits
+  whole.may_narrow = false;  // without values, nothing asks for fewer bits
   codec::RowWriter alone(whole);
   try {
     alone.add_column(field, column.name, column.type, 0);
@@ -115,7 +115,7 @@ Parts parts_of(Oid composite) {
   });
 }
 
-/// What values of a type look like, which ALTER TYPE can change under its oid.
+/// The structure of a type, which ALTER TYPE can change without changing the OID.
 std::string shape_of(SqlType type) {
   const SqlType base = codec::domain_base(type);
   std::string shape = std::to_string(type.oid) + ":" + std::to_string(base.oid) + ":" + std::to_string(base.typmod);

@@ -22,7 +22,7 @@ using registry::TypeId;
 
 namespace {
 
-/// The engine's type for such values and the field they are laid out in; nullptr when there is none.
+/// The engine's type for such values, and the field with their layout; nullptr when the engine has no such type.
 const registry::TypeInfo* engine_form(codec::SqlType type, Field* field) {
   const registry::TypeInfo* info = registry::find_type(type.oid);
   if (info == nullptr) return nullptr;
@@ -35,11 +35,11 @@ const registry::TypeInfo* engine_form(codec::SqlType type, Field* field) {
   *field = codec::field_for(info->id, scale, "");
   const bool is_text = info->id == TypeId::kText || info->id == TypeId::kVarchar;
   if (is_text && GetDatabaseEncoding() != PG_UTF8) return nullptr;
-  // Columns of files have such values in the same layout.
+  // The layout must be the one that files have for such values.
   return is_text || codec::stored_type_of(*field).oid == type.oid ? info : nullptr;
 }
 
-// A path for a message: names of files need not be text. May ereport.
+// A path in a message. Names of files need not be valid text. May ereport.
 const char* shown_path(const char* path) {
   char* copy = pstrdup(path);
   if (pg_verifymbstr(copy, static_cast<int>(std::strlen(copy)), true)) return copy;
@@ -48,7 +48,7 @@ const char* shown_path(const char* path) {
   return copy;
 }
 
-// A Decoder's `read`: view.data is the Datum, see decoder().
+// Decoder::read of a constant: view.data is the Datum, see decoder().
 Datum read_constant(const codec::Decoder& decoder, int64_t) {
   Datum datum;
   std::memcpy(&datum, decoder.view.data, sizeof datum);
@@ -100,7 +100,7 @@ Datum ConstantColumn::parse(const std::string& text, const std::string& file) co
   }
 }
 
-// Memory of PostgreSQL would not live as long as this object.
+// Copies the value, because memory of PostgreSQL may not live as long as this object.
 void ConstantColumn::keep(Datum datum, Value* value) const {
   struct FlatDatum {
     bool by_value;
@@ -154,7 +154,7 @@ Result<ColumnView> ConstantColumn::view(int index, int64_t rows, const uint8_t* 
   }
   if (!engine_readable_) return view;
   if (registry::is_text(info_->id)) {
-    // A dictionary of one text.
+    // The view is a dictionary with one text.
     auto text = std::make_shared<registry::StrView>();
     *text = {value.bytes.data(), static_cast<decltype(text->len)>(value.bytes.size())};
     view.layout = Layout::kDictionary;
@@ -203,7 +203,7 @@ std::optional<Bounds> ConstantColumn::bounds(int index) const {
       break;
     }
     case Bounds::Kind::kInteger: {
-      // Little endian; the sign is that of the highest byte.
+      // Little-endian; the highest byte has the sign.
       __int128 number = value.bytes.back() < 0 ? -1 : 0;
       std::memcpy(&number, value.bytes.data(), value.bytes.size());
       bounds.low = bounds.high = number;

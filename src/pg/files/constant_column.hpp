@@ -1,5 +1,5 @@
-// Columns whose value is the same in all rows of a file or record batch, because it comes from the file's name or
-// custom metadata, or because the file has no such field (NULL). Used by Source.
+// Columns with one value for all rows of a file or record batch. The value comes from the file's name or custom
+// metadata, or it is NULL because the file has no such field. Used by Source.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,28 @@
 
 namespace strom::pg::files {
 
-/// The values of one column, each of them once; kNull is always there. Values stay where they are until the end.
+/// The distinct values of one column; kNull is always among them. Values never move.
 class ConstantColumn {
  public:
   static constexpr int kNull = 0;
 
   ConstantColumn(std::string name, codec::SqlType type);
 
-  /// The value that the type's input function makes of `text`, in the server's encoding. Main thread. Throws
-  /// PostgresError, which names the column and the file.
+  /// Adds the value that the type's input function makes from `text`, in the server's encoding, and returns its index.
+  /// Main thread. Throws PostgresError, which names the column and the file.
   int add(const std::string& text, const std::string& file);
 
-  /// How the engine gets values; they are all NULL where `like` is given, which other files have.
+  /// The field under which the engine loads values. take_field() replaces it by that of other files; all values are
+  /// NULL then.
   const columnar::Field& field() const { return field_; }
   void take_field(const columnar::Field& like);
-  /// All values so far have a place in field().
+  /// True if field() can represent all values so far.
   bool engine_readable() const { return engine_readable_; }
 
-  /// `rows` rows of value `index`. `zeros`: at least 16 bytes for each row. Thread-safe.
+  /// A view of `rows` rows with value `index`. `zeros` has at least 16 bytes for each row. Thread-safe.
   Result<columnar::ColumnView> view(int index, int64_t rows, const uint8_t* zeros,
                                     std::shared_ptr<const void>* memory) const;
-  /// Reads view() as Datum, whether or not the engine can.
+  /// Reads view() as Datum, also if the engine cannot.
   codec::Decoder decoder(int index, const columnar::ColumnView& view) const;
   std::optional<columnar::Bounds> bounds(int index) const;
   bool is_null(int index) const { return index == kNull; }
@@ -46,7 +47,7 @@ class ConstantColumn {
   struct Value {
     Datum datum = 0;
     std::unique_ptr<char[]> storage;  // what `datum` points to, if it does
-    std::string bytes;                // in the layout of field(); of text, the text
+    std::string bytes;                // in field()'s layout; for text, the text
     registry::StrView text{};
   };
 

@@ -1,5 +1,5 @@
-// What planning knows of a foreign table over Arrow files. Kept in RelOptInfo::fdw_private between sizing and path
-// making; read by the planner of the engine's nodes as well.
+// The planner's estimates for a foreign table over Arrow files. RelOptInfo::fdw_private holds them between sizing and
+// path making. The planner of the engine's nodes reads them as well.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
@@ -14,7 +14,7 @@ struct ScanEstimate {
   int workers;        // table option parallel_workers, or -1
 };
 
-/// `rel` is a foreign table of ours; nullptr when it has not been sized, because it is known to have no row of use.
+/// The estimate of `rel`, one of our foreign tables; nullptr when it was not sized, because no row can qualify.
 inline const ScanEstimate* estimate_of(const RelOptInfo* rel) {
   return static_cast<const ScanEstimate*>(rel->fdw_private);
 }

@@ -6,10 +6,10 @@
 
 namespace strom::pg::files {
 
-/// `referenced: a, b` and one `fileN: PATH (read: S, size: S)` for each file; other formats than text have the
-/// properties fileN, fileN-read and fileN-size with numbers of bytes. From six files on only the first and last two are
-/// printed, unless pg_strom.explain_developer_mode is on. pg_strom.regression_test_mode leaves folders and sizes out.
-/// May throw.
+/// Writes `referenced: a, b` and a line `fileN: PATH (read: S, size: S)` for each file. Formats other than text have
+/// the properties fileN, fileN-read and fileN-size with numbers of bytes. If there are six files or more, only the
+/// first and last two are printed, unless pg_strom.explain_developer_mode is on. pg_strom.regression_test_mode leaves
+/// folders and sizes out. May throw.
 void explain_source(const Source& source, ExplainState* es);
 
 }  // namespace strom::pg::files

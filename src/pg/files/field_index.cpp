@@ -8,7 +8,7 @@ namespace strom::pg::files {
 
 namespace {
 
-/// "name#2" taken apart; 0 when `name` is not of this form.
+/// Splits "name#2": returns 2, and `before` gets "name". Returns 0 when `name` is not of this form.
 int ordinal_of(std::string_view name, std::string_view* before) {
   const size_t mark = name.rfind('#');
   if (mark == std::string_view::npos) return 0;

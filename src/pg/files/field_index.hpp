@@ -20,7 +20,7 @@ class FieldIndex {
   /// is really called so) and "name" the first.
   int find(std::string_view name) const;
 
-  /// What find() is to be given for field `index`; nullopt when there is no such name.
+  /// The name that find() maps to field `index`; nullopt when there is none.
   std::optional<std::string> name_of(int index) const;
 
  private:

@@ -18,7 +18,7 @@ namespace strom::pg::files {
 namespace {
 
 constexpr std::string_view kAnyFolders = "**";
-// What Hive calls the folder of rows whose key is NULL.
+// Hive's name for the folder of rows whose key is NULL.
 constexpr std::string_view kNullFolder = "__HIVE_DEFAULT_PARTITION__";
 
 struct CloseDir {
@@ -36,7 +36,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-/// Hive writes characters that folders cannot have as %XX. A zero byte stays as it is written.
+/// Decodes %XX, which Hive writes for characters that folders' names cannot have. %00 stays unchanged.
 std::string unescaped(std::string_view text) {
   std::string result;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -72,18 +72,18 @@ EntryKind kind_of(const std::string& path, unsigned char type) {
   return S_ISREG(info.st_mode) ? EntryKind::kFile : S_ISDIR(info.st_mode) ? EntryKind::kFolder : EntryKind::kOther;
 }
 
-/// Reads a folder, and those below it that a pattern leads to. Main thread; throws nothing but what an interrupt does.
+/// Reads a folder, and those below it that the pattern leads to. Main thread; throws only for interrupts.
 class Walk {
  public:
   Walk(const TableOptions& options, std::vector<FileEntry>* files) : options_(options), files_(files) {
     if (options.pattern.has_value()) values_.resize(options.pattern->keys().size());
   }
 
-  /// What is in `folder` belongs to component `index` of the pattern.
+  /// Reads `folder`. Its entries are matched against component `index` of the pattern.
   Status read(const std::string& folder, size_t index) {
     struct stat info;
     std::unique_ptr<DIR, CloseDir> handle(opendir(folder.c_str()));
-    if (!handle && errno == ENOENT && !above_.empty()) return Status::ok();  // gone since it was listed
+    if (!handle && errno == ENOENT && !above_.empty()) return Status::ok();  // removed after it was listed
     if (!handle || fstat(dirfd(handle.get()), &info) != 0) return folder_error(folder, errno);
     const std::pair<dev_t, ino_t> identity(info.st_dev, info.st_ino);
     if (std::find(above_.begin(), above_.end(), identity) != above_.end()) return Status::ok();  // a link upwards
@@ -98,7 +98,7 @@ class Walk {
         add_file(joined(folder, name), entry->d_type);
     }
     if (errno != 0) return folder_error(folder, errno);
-    handle.reset();  // before folders below are opened: descriptors are few
+    handle.reset();  // closed before folders below are opened, to save descriptors
     STROM_TRY(read_below(folder, below));
     above_.pop_back();
     return Status::ok();
@@ -109,11 +109,11 @@ class Walk {
     return base::os_error(error, "could not read directory \"" + folder + "\"");
   }
 
-  /// A folder to be read.
+  /// A folder that is to be read.
   struct Below {
     std::string name;
-    size_t index;                        // of the component for what is in it
-    const PathPattern::Component* fits;  // what its name has keys of, or nullptr
+    size_t index;                        // of the component for its entries
+    const PathPattern::Component* fits;  // the component with keys that its name matches, or nullptr
   };
 
   void add_matching(const std::string& folder, std::string_view name, unsigned char type, size_t index,
@@ -161,7 +161,7 @@ class Walk {
 
 }  // namespace
 
-// Of Linux; patterns have no need to be longer.
+// Linux's limit. Patterns need not be longer.
 constexpr size_t kLongestPath = 4096;
 
 Result<PathPattern> PathPattern::parse(std::string_view text) {
@@ -196,11 +196,11 @@ Result<PathPattern> PathPattern::parse(std::string_view text) {
 
 bool PathPattern::match(std::string_view path, std::vector<std::string>* values) const {
   values->assign(keys_.size(), {});
-  if (path.size() > kLongestPath) return false;  // no file has it
+  if (path.size() > kLongestPath) return false;  // longer than any file's path
   return match_before(path, components_.size(), values);
 }
 
-// Of components [0, count), from the last one on.
+// Matches components [0, count), beginning with the last one.
 bool PathPattern::match_before(std::string_view path, size_t count, std::vector<std::string>* values) const {
   if (count == 0) return true;
   const Component& component = components_[count - 1];

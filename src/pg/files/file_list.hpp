@@ -1,5 +1,5 @@
-// The files that the options of a foreign table name: lists, folders, and patterns with keys. Used by everything that
-// opens such tables.
+// Lists the files that the options of a foreign table name: lists, folders, and patterns with keys. Used by everything
+// that opens such tables.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,8 @@
 
 namespace strom::pg::files {
 
-/// Pattern of a path's last components, see NamePattern for each; a component `**` is any number of folders, or none.
+/// A pattern for the last components of a path; NamePattern matches each component. A component `**` stands for any
+/// number of folders, or none.
 class PathPattern {
  public:
   /// Errors: kBadOption.
@@ -21,13 +22,13 @@ class PathPattern {
   struct Component {
     bool any_folders = false;  // `**`
     base::NamePattern name;
-    size_t first_key = 0;  // of its keys in keys()
+    size_t first_key = 0;  // index in keys() of its first key
   };
   const std::vector<Component>& components() const { return components_; }
   const std::vector<base::NamePattern::Key>& keys() const { return keys_; }
-  /// It is about folders, too, so that those called KEY=VALUE are looked at.
+  /// True if the pattern covers folders, so that sub-folders are searched.
   bool has_folders() const { return components_.size() > 1; }
-  /// Whether the end of `path` fits; `values` gets those of keys().
+  /// Whether the end of `path` matches; `values` gets the values of keys().
   bool match(std::string_view path, std::vector<std::string>* values) const;
 
  private:
@@ -37,24 +38,24 @@ class PathPattern {
   std::vector<base::NamePattern::Key> keys_;
 };
 
-/// A file, and what the pattern took out of its path.
+/// A file, and the values that the pattern took from its path.
 struct FileEntry {
   std::string path;
-  std::vector<std::string> values;  // of the pattern's keys
+  std::vector<std::string> values;  // for the pattern's keys
 };
 
 struct TableOptions;
 
-/// All files of a table, sorted by path unless they were listed. Of folders the regular files whose names do not begin
-/// with a dot; without a pattern about folders, sub-folders are left out. Errors: kFileNotFound, kPermissionDenied,
-/// kIoError for a folder that cannot be read.
+/// All files of a table, sorted by path unless the option lists them. Folders contribute their regular files whose
+/// names do not begin with a dot. Sub-folders are skipped unless the pattern covers folders. Errors: kFileNotFound,
+/// kPermissionDenied, kIoError for a folder that cannot be read.
 Result<std::vector<FileEntry>> list_files(const TableOptions& options);
 
-/// The value of VALUE in the last folder of `path` called KEY=VALUE; nullopt where there is none, or where it stands
-/// for NULL.
+/// The VALUE of the last folder of `path` called KEY=VALUE; nullopt if there is no such folder, or if VALUE stands for
+/// NULL.
 std::optional<std::string> folder_value(std::string_view path, std::string_view key);
 
-/// Keys of the folders called KEY=VALUE in `path`, from the first to the last.
+/// The keys of the folders called KEY=VALUE in `path`, in their order.
 std::vector<std::string> folder_keys(std::string_view path);
 
 }  // namespace strom::pg::files

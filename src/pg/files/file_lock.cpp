@@ -20,7 +20,7 @@ using format::AppendLock;
 
 namespace {
 
-/// Which file it is, whatever its names.
+/// Identifies a file, whatever its names are.
 struct Identity {
   uint64_t device = 0, inode = 0;
   bool operator==(const Identity&) const = default;
@@ -33,8 +33,8 @@ Identity identity_of(const std::string& path) {
   return {info.st_dev, info.st_ino};
 }
 
-/// PostgreSQL's lock on a file, to the transaction's end: an advisory lock that no SQL function can take, since those
-/// are of a database, and the same in all databases.
+/// Takes PostgreSQL's lock on a file until the end of the transaction. It is an advisory lock that is the same in all
+/// databases. No SQL function can take it, because those lock per database.
 void lock_for_transaction(const Identity& file) {
   constexpr uint16_t kClass = 0x4146;
   guard([file] {
@@ -45,7 +45,7 @@ void lock_for_transaction(const Identity& file) {
   });
 }
 
-/// Other programs do not see PostgreSQL's locks.
+/// Locks the file against other programs, which do not see PostgreSQL's locks.
 std::unique_ptr<AppendLock> lock_against_programs(const std::string& path) {
   constexpr int kMillis = 10;
   for (int64_t waited = 0;; waited += kMillis) {
@@ -67,7 +67,7 @@ std::unique_ptr<AppendLock> lock_file(const std::string& path) {
   for (Identity wanted = identity_of(path);;) {
     lock_for_transaction(wanted);
     auto lock = lock_against_programs(path);
-    const Identity now = identity_of(path);  // whoever had the lock before may have put another file in its place
+    const Identity now = identity_of(path);  // the previous holder may have replaced the file
     if (now == wanted) return lock;
     wanted = now;
   }

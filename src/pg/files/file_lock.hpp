@@ -1,4 +1,4 @@
-// The lock of the transaction that writes to a file. Used by PendingWrite.
+// The lock of a transaction that writes to a file. Used by PendingWrite.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace strom::pg::files {
 
-/// Waits for whoever writes to the file: another transaction, in which deadlocks are found as those of PostgreSQL's
-/// locks are, or another program. Main thread; may throw: those of opening the file, kOverBudget after lock_timeout.
+/// Waits for other writers of the file: transactions and other programs. Deadlocks between transactions are detected as
+/// usual. Main thread; may throw: the errors of opening the file, and kOverBudget after lock_timeout.
 std::unique_ptr<format::AppendLock> lock_file(const std::string& path);
 
 }  // namespace strom::pg::files

@@ -21,7 +21,7 @@ constexpr std::string_view kTableOptions[] = {
     "file",     "files",      "dir",        "suffix",      "pattern",   "missing_columns", "parallel_workers",
     "writable", "batch_rows", "batch_size", "compression", "statistics"};
 constexpr std::string_view kColumnOptions[] = {"field", "virtual", "virtual_metadata", "virtual_metadata_split"};
-constexpr int kMaxParallelWorkers = 1024;  // as for the storage parameter parallel_workers
+constexpr int kMaxParallelWorkers = 1024;  // the limit of the storage parameter
 
 Status bad_option(std::string message) { return Status(ErrorCode::kBadOption, std::move(message)); }
 
@@ -86,7 +86,7 @@ Result<int64_t> parse_number(const Option& option, int64_t most) {
   return number;
 }
 
-/// Of tables that are written to.
+/// Sets an option of writable tables.
 Status set_write_option(const Option& option, TableOptions* result) {
   constexpr int64_t kKilobyte = 1024, kMostKilobytes = 1 << 20, kMostRows = INT32_MAX;
   if (option.name == "writable") {
@@ -218,7 +218,7 @@ void require_write_privilege() {
           .with_hint("Only roles with privileges of the role \"pg_write_server_files\" may name files to write."));
 }
 
-/// A name with wildcards, which no file has.
+/// Refuses a name with wildcards: it names no single file.
 static void refuse_wildcards(const std::string& path) {
   const size_t wildcard = path.find_first_of("*?");
   struct stat existing;
@@ -242,7 +242,7 @@ void validate_options(std::span<const Option> options, Oid catalog) {
   }
   if (catalog == AttributeRelationId) {
     const ColumnSource source = boundary::value_or_throw(parse_column_options(options));
-    if (source.kind == ColumnSource::Kind::kPath) require_file_privilege();  // paths are not the owner's to know
+    if (source.kind == ColumnSource::Kind::kPath) require_file_privilege();  // the owner need not know paths
   } else if (!options.empty()) {
     boundary::throw_if_failed(unknown_option(options.front().name, {}));
   }

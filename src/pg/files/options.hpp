@@ -1,4 +1,4 @@
-// Options of foreign tables over Arrow files and of their columns: which there are, and what they mean.
+// Options of foreign tables over Arrow files and of their columns: their names and meanings.
 #pragma once
 
 #include <optional>
@@ -15,11 +15,11 @@
 namespace strom::pg::files {
 
 struct TableOptions {
-  std::vector<std::string> files;       // of `file` or `files`
-  std::string dir;                      // empty = none
-  std::string suffix;                   // with its dot; empty = any
-  std::optional<PathPattern> pattern;   // files that do not match are left out
-  bool missing_is_null = false;         // fields that a file does not have
+  std::vector<std::string> files;       // from `file` or `files`
+  std::string dir;                      // empty: none
+  std::string suffix;                   // with its dot; empty: any
+  std::optional<PathPattern> pattern;   // files that do not match are skipped
+  bool missing_is_null = false;         // a field that a file lacks reads as NULL
   std::optional<int> parallel_workers;  // as the storage parameter of the same name
   bool writable = false;
   // Of record batches that are written:
@@ -28,24 +28,24 @@ struct TableOptions {
   bool statistics = true;
 };
 
-/// Options of IMPORT FOREIGN SCHEMA that are not the table's.
+/// Options of IMPORT FOREIGN SCHEMA that do not become options of the table.
 struct ImportOptions {
   codec::NamedTypes named_types = codec::NamedTypes::kTrusted;
 };
 
-/// Takes them out of `options`. Errors: kBadOption.
+/// Removes these options from `options` and returns them. Errors: kBadOption.
 Result<ImportOptions> take_import_options(std::vector<catalog::Option>* options);
 
-/// The value of `named_types`. Errors: kBadOption.
+/// Parses the value of `named_types`. Errors: kBadOption.
 Result<codec::NamedTypes> parse_named_types(const std::string& value);
 
-/// Where a column's values come from.
+/// The source of a column's values.
 struct ColumnSource {
   enum class Kind {
-    kField,          // of the file's; `name` is the field's
-    kPath,           // `name` is a key of the pattern, of a folder, or kPathName or kFileName
+    kField,          // a field of the file; `name` is its name
+    kPath,           // `name` is a key of the pattern or a folder, or kPathName or kFileName
     kMetadata,       // `name` is KEY or FIELD.KEY of the file's custom metadata
-    kMetadataSplit,  // the same, an element for each record batch
+    kMetadataSplit,  // the same, split into an element for each record batch
   };
   Kind kind = Kind::kField;
   std::string name;
@@ -53,14 +53,14 @@ struct ColumnSource {
 
 inline constexpr std::string_view kPathName = "@pathname", kFileName = "@filename";
 
-/// Checks names, values and combinations. Errors: kBadOption.
+/// Parses options, and checks names, values and combinations. Errors: kBadOption.
 Result<TableOptions> parse_table_options(std::span<const catalog::Option> options);
 
-/// Errors: kBadOption.
+/// Parses the options of a column. Errors: kBadOption.
 Result<ColumnSource> column_source(const catalog::ForeignColumn& column);
 
-/// The validator's work for options of an object of catalog `catalog` (OID of pg_foreign_table, pg_attribute, ...).
-/// Errors: kBadOption; kPermissionDenied for a table's path set by a role without pg_read_server_files. May throw.
+/// Checks the options of an object of catalog `catalog` (OID of pg_foreign_table, pg_attribute, ...) for the validator.
+/// Errors: kBadOption; kPermissionDenied when a role without pg_read_server_files sets a table's path. May throw.
 void validate_options(std::span<const catalog::Option> options, Oid catalog);
 
 /// kPermissionDenied unless the current role may read server files. May throw.

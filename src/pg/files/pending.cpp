@@ -20,13 +20,13 @@ using boundary::throw_if_failed;
 using boundary::value_or_throw;
 namespace {
 
-/// Of this transaction.
+/// The writes of this transaction.
 std::vector<std::unique_ptr<PendingWrite>>& writes() {
   static auto* list = new std::vector<std::unique_ptr<PendingWrite>>();
   return *list;
 }
 
-/// Counts what may have changed tables or types, this transaction's own doing included.
+/// Counts events that may have changed tables or types, including changes by this transaction.
 uint64_t catalog_state = 1;
 
 PendingWrite* find_write(Oid relid, const std::string& path) {
@@ -35,14 +35,14 @@ PendingWrite* find_write(Oid relid, const std::string& path) {
   return nullptr;
 }
 
-/// The table's, if nothing can have changed it since.
+/// The write of table `relid`, unless something may have changed the table since it was bound.
 PendingWrite* find_current(Oid relid) {
   for (const auto& write : writes())
     if (write->relid() == relid && write->catalog_state() == catalog_state && !write->is_broken()) return write.get();
   return nullptr;
 }
 
-/// The file behind symbolic links, which stay when a file is rewritten.
+/// Resolves symbolic links. A rewrite replaces the file, not the link.
 std::string resolve(const std::string& path) {
   char resolved[PATH_MAX];
   return realpath(path.c_str(), resolved) != nullptr ? resolved : path;
@@ -129,7 +129,7 @@ void refuse_same_file(const std::string& path) {
   }
 }
 
-/// What a writable table is now.
+/// The current definition of a writable table.
 struct Definition {
   catalog::ForeignTable table;
   TableOptions options;
@@ -150,14 +150,14 @@ Definition load_definition(Oid relid) {
 void lock_table(Oid relid) {
   register_callbacks();
   guard([relid] {
-    // Among ourselves: the statement's own lock on the table is one that others have at the same time.
+    // A lock between writers: the statement's own lock on the table does not exclude other writers.
     LockDatabaseObject(ForeignTableRelationId, relid, 0, ShareRowExclusiveLock);
-    ResetPlanCache();  // plans with parallel workers, which would not see the rows
+    ResetPlanCache();  // parallel workers would not see the rows
   });
   require_owner_privilege(relid);
 }
 
-/// `use` is given what the table's rows are written to, which may be new.
+/// Calls `use` with the write of the table's file, which may be new.
 template <class F>
 PendingWrite* open_write(const Definition& now, F use) {
   const Oid relid = now.table.relid;
@@ -179,7 +179,7 @@ PendingWrite* open_write(const Definition& now, F use) {
 PendingWrite* begin_write(Oid relid) {
   lock_table(relid);
   if (PendingWrite* current = find_current(relid)) return current;
-  const uint64_t state = catalog_state;  // what changes while the catalogs are read is looked at the next time
+  const uint64_t state = catalog_state;  // changes during the reading are noticed by the next call
   const Definition now = load_definition(relid);
   return open_write(now, [&](PendingWrite& write) { write.fit_to(now.table, now.options, state); });
 }

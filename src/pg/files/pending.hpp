@@ -1,4 +1,4 @@
-// Rows that this transaction has written to Arrow tables, until it ends. docs/dev/arrow.md, "Writing".
+// Rows that the current transaction has written to Arrow tables. See docs/dev/arrow.md, "Writing".
 #pragma once
 
 #include <memory>
@@ -12,20 +12,20 @@ namespace strom::pg::files {
 
 class PendingWrite;
 
-/// Makes a writable foreign table ready to be written to by a statement, as the table is defined now: locks it, opens
-/// its file or makes one. Main thread; may throw.
+/// Prepares a writable foreign table for a statement that writes to it, by its current definition: locks it, and opens
+/// or makes its file. Main thread; may throw.
 PendingWrite* begin_write(Oid relid);
-/// Appends a row of command `command`. May ereport, and may throw.
+/// Appends a row for command `command`. May ereport, and may throw.
 void write_row(PendingWrite* write, TupleTableSlot* slot, CommandId command);
-/// Appends `rows` rows of columns, one for each attribute of the table. May ereport, and may throw.
+/// Appends `rows` rows; `columns` has one column for each attribute of the table. May ereport, and may throw.
 void write_columns(PendingWrite* write, const codec::RegisterColumn* columns, int64_t rows, CommandId command);
-/// No rows are left. May throw.
+/// Removes all rows. May throw.
 void truncate_table(Oid relid);
 
-/// This transaction has written to the table.
+/// True when this transaction has written to the table.
 bool has_pending_rows(Oid relid);
-/// The file `path` of table `relid` with the rows that this transaction has written and the active snapshot sees;
-/// nullptr when there are none. May throw.
+/// The file `path` of table `relid` including the rows of this transaction that the active snapshot sees; nullptr when
+/// there are no such rows. May throw.
 std::shared_ptr<const format::arrow::FileReader> pending_reader(Oid relid, const std::string& path);
 
 }  // namespace strom::pg::files

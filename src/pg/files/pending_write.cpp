@@ -43,7 +43,7 @@ bool PendingWrite::Position::is_before(const Position& other) const {
 
 void PendingWrite::open(const catalog::ForeignTable& table) {
   level_ = guard([] { return GetCurrentTransactionNestLevel(); });
-  format::remove_stale_temporaries(format::folder_of(path_));  // before the lock, by which those of others are known
+  format::remove_stale_temporaries(format::folder_of(path_));  // before locking: locks mark the files of others
   create(table);
   format::arrow::AppendOptions append;
   append.sync = enableFsync;
@@ -55,11 +55,11 @@ PendingWrite::~PendingWrite() {
   writer_.reset();
   if (is_done_ || appender_ == nullptr) return;
   if (is_changed_) appender_->undo();
-  // Nobody else has written to it: the lock is still held.
+  // Nobody else can have written to the file: this transaction still holds the lock.
   if (is_created_) unlink(path_.c_str());
 }
 
-/// A new table has no file, which then is one without rows.
+/// Makes the file of a new table; the file has no rows.
 void PendingWrite::create(const catalog::ForeignTable& table) {
   struct stat info;
   if (stat(path_.c_str(), &info) == 0 || errno != ENOENT) return;
@@ -69,7 +69,7 @@ void PendingWrite::create(const catalog::ForeignTable& table) {
   auto writer = value_or_throw(format::arrow::FileWriter::create(std::move(file).value(), std::move(schema), false));
   const Status made = writer->finish();
   is_created_ = made.is_ok();
-  if (!made.is_ok() && stat(path_.c_str(), &info) != 0) throw_if_failed(made);  // else somebody else was faster
+  if (!made.is_ok() && stat(path_.c_str(), &info) != 0) throw_if_failed(made);  // else another process was faster
 }
 
 void PendingWrite::take_options(const TableOptions& options) {
@@ -95,7 +95,7 @@ void PendingWrite::fit_to(const catalog::ForeignTable& table, const TableOptions
     try {
       fresh = make_binding(table, appender_->schema(), path_, appender_->mark().batches > 0, dictionary_of);
     } catch (const boundary::StatusError& error) {
-      // A file without rows is what the table makes of it.
+      // A file without rows may be given any fields, so a mismatch is no error.
       if (error.status().code() != ErrorCode::kTypeMismatch || appender_->mark().batches > 0) throw;
       Schema schema = schema_for(table, appender_->schema());
       fresh = make_binding(table, schema, path_, true, {});
@@ -122,7 +122,7 @@ void PendingWrite::truncate(const catalog::ForeignTable& table, const TableOptio
   catalog_state_ = catalog_state;
 }
 
-/// Rows go to the file by `binding` from here on. None is left in the one before.
+/// Later rows go to the file by `binding`. The previous binding holds no rows any more.
 void PendingWrite::use(std::shared_ptr<Binding> binding, const catalog::ForeignTable& table) {
   require_readable(table, *value_or_throw(FileReader::open_pending(path_, value_or_throw(appender_->footer()))));
   binding_ = std::move(binding);
@@ -146,10 +146,10 @@ void PendingWrite::note_level() {
   marks_.push_back({level, position(), binding_});
 }
 
-/// Commands nest, so that what a snapshot sees of a transaction's own rows is a beginning of them: what comes before
-/// the first row of a command that it does not see.
+/// Records where the rows of a command begin. Commands nest, so a snapshot sees a prefix of the transaction's own rows:
+/// those before the first row of a command that it does not see.
 void PendingWrite::note_command(CommandId command) {
-  constexpr size_t kMostCommands = 1 << 17;  // of more, only the later ones are told apart
+  constexpr size_t kMostCommands = 1 << 17;  // beyond this, only the later commands are told apart
   if (!commands_.empty() && command <= commands_.back().command) return;
   settle_batch();
   if (commands_.size() >= kMostCommands) commands_.erase(commands_.begin(), commands_.begin() + kMostCommands / 2);
@@ -183,19 +183,19 @@ void PendingWrite::add(const codec::RegisterColumn* columns, int64_t rows, Comma
   }
 }
 
-/// A full batch, which is written while rows of the next one come.
+/// Starts to write a full batch, while rows of the next one are collected.
 void PendingWrite::start_batch() {
   settle_batch();
   writer_->start(rows().columns(), rows().rows());
   rows().cut(0);
 }
 
-/// The batch that is being written is part of the file, as far as this transaction is concerned.
+/// Waits until the batch in progress is part of the file, as far as this transaction is concerned.
 void PendingWrite::settle_batch() {
   if (writer_ == nullptr) return;
   Status written = writer_->wait(boundary::check_for_interrupts);
   if (written.is_ok()) return;
-  broken_ = written;  // until there is a savepoint that cut() goes back to
+  broken_ = written;  // until cut() goes back to a savepoint
   throw_if_failed(written);
 }
 
@@ -210,7 +210,7 @@ void PendingWrite::flush(bool is_last) {
   rows().cut(0);
 }
 
-/// The last batches of the file together with the rows that are left; false: they stay as they are.
+/// Merges the last batches of the file with the remaining rows. False: nothing was merged.
 bool PendingWrite::merge_small() {
   const FileAppender::Mark mark = appender_->mark();
   const size_t count = appender_->small_batches(rows().bytes(), options_.batch_bytes / 2);
@@ -238,13 +238,13 @@ std::shared_ptr<const FileReader> PendingWrite::reader(CommandId command) {
   return reader_;
 }
 
-/// Of the rows before `position`, which others have followed.
+/// A reader of the rows before `position`. Later rows exist.
 std::shared_ptr<const FileReader> PendingWrite::reader_at(const Position& position) {
   if (position == first_) return nullptr;
   if (earlier_reader_ != nullptr && earlier_ == position) return earlier_reader_;
   flush(false);
   const FileAppender::Mark all = appender_->mark();
-  if (position.rows > 0) {  // the first ones of a batch, as a batch that only this reader knows
+  if (position.rows > 0) {  // the first rows of a batch become a batch of their own, which only this reader has
     std::vector<ColumnBuilder> some = builders_of(appender_->schema());
     throw_if_failed(appender_->read(position.batches, position.batches.batches, some));
     for (ColumnBuilder& column : some) column.truncate(position.rows);
@@ -263,7 +263,7 @@ void PendingWrite::cut(const Mark& mark) {
   std::erase_if(commands_, [&mark](const CommandStart& one) { return !one.position.is_before(mark.position); });
   if (writer_ == nullptr) return;
   writer_->settle();
-  if (writer_->has_failed()) {  // its rows are those that the mark counts, and more
+  if (writer_->has_failed()) {  // the failed batch has the rows that the mark counts, and later ones
     writer_->take_back(rows().columns());
     broken_ = Status::ok();
   }
@@ -271,7 +271,7 @@ void PendingWrite::cut(const Mark& mark) {
   if (binding_ != mark.binding || !(appender_->mark() == batches)) {
     if (binding_ != nullptr) rows().cut(0);
     binding_ = mark.binding;
-    if (count > 0) {  // they went into the next batch, together with others
+    if (count > 0) {  // these rows were written as part of a larger batch
       throw_if_failed(appender_->read(batches, batches.batches, rows().columns()));
     }
     appender_->cut(batches);

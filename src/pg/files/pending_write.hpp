@@ -1,5 +1,5 @@
-// What one transaction has written to one file of a writable table. Used by pending.cpp, which has a list of them, on
-// the main thread.
+// The rows that one transaction has written to one file of a writable table. pending.cpp has a list of these objects.
+// For the main thread only.
 #pragma once
 
 #include <memory>
@@ -18,12 +18,12 @@
 
 namespace strom::pg::files {
 
-/// From the first row of a transaction to the transaction's end. A table whose option "file" is changed meanwhile has
-/// one for each file. Everything here may throw, unless it says otherwise.
+/// Lives from the first row of a transaction until its end. If a table's option "file" changes meanwhile, the table has
+/// one such object for each file. All functions may throw, unless they say otherwise.
 class PendingWrite {
  public:
   PendingWrite(Oid relid, std::string path) : relid_(relid), path_(std::move(path)) {}
-  /// The file is as it was, unless settle() was called. Does not throw.
+  /// Restores the file, unless settle() was called. Does not throw.
   ~PendingWrite();
 
   Oid relid() const { return relid_; }
@@ -31,45 +31,46 @@ class PendingWrite {
   int level() const { return level_; }
   bool is_broken() const { return !broken_.is_ok(); }
   void fail(Status status) { broken_ = std::move(status); }
-  /// The state of the catalogs as of which the columns are bound.
+  /// The state of the catalogs (a count) by which the columns are bound.
   uint64_t catalog_state() const { return catalog_state_; }
 
-  /// Locks the file, or makes one. fit_to() or truncate() comes next.
+  /// Locks the file, or makes one. The caller calls fit_to() or truncate() next.
   void open(const catalog::ForeignTable& table);
-  /// Rows are written as the table is now. Those that were written before stay as they are.
+  /// Later rows are written by the table's current definition. Earlier rows stay as they are.
   void fit_to(const catalog::ForeignTable& table, const TableOptions& options, uint64_t catalog_state);
-  /// No rows are left, and the file fits the table.
+  /// Removes all rows, and makes the file's fields fit the table.
   void truncate(const catalog::ForeignTable& table, const TableOptions& options, uint64_t catalog_state);
 
-  /// Rows of the command `command`. May ereport.
+  /// Appends a row of command `command`. May ereport.
   void add(TupleTableSlot* slot, CommandId command);
   void add(const codec::RegisterColumn* columns, int64_t rows, CommandId command);
 
-  /// The file with the rows of all commands before `command`; nullptr when it is the file as it is on disk.
+  /// The file with the rows of all commands before `command`; nullptr when these are the rows that the file has on
+  /// disk.
   std::shared_ptr<const format::arrow::FileReader> reader(CommandId command);
 
-  /// The end of the subtransaction at `level`.
+  /// Ends the subtransaction at `level`.
   void end_level(int level, bool is_commit);
   void prepare();
   void commit();
-  /// Does not throw.
+  /// Keeps the file as it is written: the destructor does not restore it. Does not throw.
   void settle();
 
  private:
-  /// A number of rows: those of the record batches before, and of the one that comes next.
+  /// A number of rows: whole record batches, and the rows after them.
   struct Position {
     format::arrow::FileAppender::Mark batches;
     int64_t rows;
     bool operator==(const Position&) const = default;
     bool is_before(const Position& other) const;
   };
-  /// What there was before the first row of a subtransaction.
+  /// The state before the first row of a subtransaction.
   struct Mark {
     int level;
     Position position;
     std::shared_ptr<Binding> binding;
   };
-  /// Where the rows of a command begin.
+  /// The position at which the rows of a command begin.
   struct CommandStart {
     CommandId command;
     Position position;
@@ -93,20 +94,20 @@ class PendingWrite {
   std::shared_ptr<const format::arrow::FileReader> reader_at(const Position& position);
 
   Oid relid_;
-  std::string path_;  // where the option's leads to
+  std::string path_;  // the option's path, with links resolved
   TableOptions options_;
   std::unique_ptr<format::arrow::Compressor> compressor_;
   std::unique_ptr<format::arrow::FileAppender> appender_;
-  std::shared_ptr<Binding> binding_;     // nullptr: rows come only after truncate()
+  std::shared_ptr<Binding> binding_;     // nullptr: truncate() must come before rows
   std::unique_ptr<BatchWriter> writer_;  // refers to compressor_ and appender_
   Position first_{};
   std::vector<Mark> marks_;
   std::vector<CommandStart> commands_;  // ascending
-  int level_ = 1;                       // of the transaction that opened it
+  int level_ = 1;                       // of the transaction that opened the file
   uint64_t catalog_state_ = 0;
-  std::shared_ptr<const format::arrow::FileReader> reader_;  // of everything
+  std::shared_ptr<const format::arrow::FileReader> reader_;  // reads all rows
   std::shared_ptr<const format::arrow::FileReader> earlier_reader_;
-  Position earlier_{};  // of earlier_reader_
+  Position earlier_{};  // where earlier_reader_ ends
   Status broken_;
   bool is_created_ = false, is_changed_ = false, is_done_ = false;
 };

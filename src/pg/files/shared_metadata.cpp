@@ -1,5 +1,5 @@
-// See shared_metadata.hpp. A table's files are kept in pieces, each of which is good by itself: whether a file is still
-// the one that a piece tells of is found out by its identity, as for what the process has read itself.
+// See shared_metadata.hpp. The metadata of a table's files are cached in pieces that do not depend on each other. A
+// piece may be out of date. As with this process's own cache, a file's identity tells whether its metadata still hold.
 #include "pg/files/shared_metadata.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr int64_t kUsualPiece = 1 << 20;
 constexpr XLogRecPtr kVersion = (uint64_t{0x6d657461} << 32) + format::arrow::kMetadataPackLayout;
 constexpr cache::ColumnId kColumn{cache::kMetadataAttribute, 0, 0, 0};
 
-/// In front of the bytes of a piece, whose number is the group's.
+/// Precedes the bytes of a piece. The piece's number is the number of its group.
 struct PieceHeader {
   uint64_t size, checksum;
   uint32_t pieces, unused;
@@ -42,10 +42,11 @@ SharedColumns* attach() {
   return SharedColumns::attach();
 }
 
-// No table of PostgreSQL's own is in a tablespace of a database's number and no database.
+// A FileId for a table's pieces. Tables of PostgreSQL never have a FileId whose tablespace is the OID of a database and
+// whose database is 0.
 compat::FileId place_of(Oid relid) { return {MyDatabaseId, InvalidOid, relid}; }
 
-/// A scan's turn, as far as room is concerned.
+/// A scan's turn, for the room in the cache.
 class Turn {
  public:
   Turn(SharedColumns* shared, Oid relid) : shared_(shared), turn_(shared->begin_scan(place_of(relid))) {}
@@ -59,7 +60,7 @@ class Turn {
   SharedColumns::Turn turn_;
 };
 
-/// The number of pieces that there are; 0 when this one is not there, or is no good.
+/// Takes piece `number` and returns the number of pieces; 0 when this piece is missing or unusable.
 uint32_t take_piece(SharedColumns* shared, Oid relid, uint32_t number, const Turn& turn) {
   SharedColumns::Pins pins;
   cache::FoundColumn found;
@@ -98,7 +99,7 @@ void keep(SharedColumns* shared, Oid relid, const std::vector<std::string>& piec
   }
 }
 
-/// It is worth the while from this part of what is known on.
+/// True if the new metadata are a large enough part of all to be worth writing.
 bool is_much(size_t fresh, size_t all) {
   constexpr size_t kFewest = 16, kPart = 8;
   return fresh > std::max(kFewest, all / kPart);

@@ -1,5 +1,5 @@
-// What sessions know of the files of tables of thousands of them, handed from one to the next through the memory of the
-// column cache, so that a new session does not read all footers. Used by Source. Main thread; may throw.
+// Metadata of the files of tables with thousands of files. Sessions pass them on through the memory of the column
+// cache, so that a new session does not read all footers. Used by Source. Main thread; may throw.
 #pragma once
 
 #include <span>
@@ -9,11 +9,12 @@
 
 namespace strom::pg::files {
 
-/// Before the files of a table are asked for: what others know of them goes to this process's cache, once.
+/// Called before the files of a table are opened. Copies what other sessions know about them to this process's cache,
+/// once.
 void take_shared_metadata(Oid relid);
-/// After that: others may have what this process has found out, when it is worth the while.
+/// Called after the files are opened. Shares what this process has found out with other sessions, if that is worth it.
 void offer_shared_metadata(Oid relid, std::span<const FileEntry> files);
-/// Bytes of all tables.
+/// Bytes that the metadata of all tables take.
 int64_t shared_metadata_bytes();
 
 }  // namespace strom::pg::files

@@ -30,16 +30,16 @@ bool same_layout(const Field& a, const Field& b) {
   return a.layout == b.layout && a.unit == b.unit && a.scale == b.scale && a.byte_width == b.byte_width;
 }
 
-// Tables of so many files have them all mapped from the beginning, so that a query goes on with files that are replaced
-// meanwhile. Those of more are mapped when they are read, and only so many stay mapped to the query's end: the kernel
-// allows for 65530 of a process.
+// A table with up to kMostMapped files maps them all at the beginning, so that a query is not affected when files are
+// replaced. Files of larger tables are mapped when they are read. Only up to kMostHeld of them stay mapped until the
+// end of the query, because the kernel allows a process 65530 mappings.
 constexpr size_t kMostMapped = 256, kMostHeld = 16384;
 
 void append_identity(const base::FileIdentity& file, std::string* name) {
   columnar::append_name(name, file.device, file.inode, file.size, file.mtime_ns, file.ctime_ns);
 }
 
-// Geometries have other bytes than the field, which another table may read as they are.
+// The converted values of a geometry differ from the bytes of its field, which another table may read unconverted.
 void append_form(const SourceColumn& column, int32_t file, std::string* name) {
   if (column.geometries.empty()) return;
   name->push_back('g');
@@ -64,8 +64,8 @@ std::shared_ptr<const Source> Source::open(Oid relid, std::span<const AttrNumber
   return source;
 }
 
-// The file of a writable table that is not there yet. One whose folder is not there either, or that a link leads to
-// nowhere, may be on a disk that is not mounted: that is no empty table.
+// The file of a writable table may not exist yet. But if its folder is missing as well, or if it is a dangling link, a
+// disk may not be mounted; the table must not seem empty then.
 static Status check_missing(const std::string& path, Status error) {
   struct stat info;
   const std::string folder = format::folder_of(path);
@@ -75,8 +75,8 @@ static Status check_missing(const std::string& path, Status error) {
       "not mounted.");
 }
 
-// A file that vanishes after its folder was read is not there, and that of a writable table need not be there yet. One
-// that has no rows is what a writer makes of it, whatever its fields are.
+// Opens the files. A file of a folder may vanish after the folder was read, and the file of a writable table may not
+// exist yet: both are skipped. A file without rows may have any fields, because a writer replaces them.
 Status Source::open_files(std::vector<FileEntry> entries, const TableOptions& options) {
   const bool may_vanish = !options.dir.empty() || options.writable;
   const bool are_many = entries.size() > kMostMapped;
@@ -158,7 +158,7 @@ ConstantColumn& Source::constants_of(SourceColumn* column) const {
   return *column->values;
 }
 
-// What the engine makes of a column that is not, or not only, one of fields.
+// Decides how the engine reads a column that has constants in some or all files.
 void Source::settle_values(const ColumnSource& from, SourceColumn* column) const {
   if (from.kind != ColumnSource::Kind::kField) {
     column->engine_readable = constants_of(column).engine_readable();
@@ -183,7 +183,7 @@ void Source::bind_constant(const ColumnSource& from, const TableOptions& options
   }
 }
 
-// What constants need: bytes that are never written, so that untouched pages cost nothing.
+// Makes the bytes that constants share. They are never written, so untouched pages take no memory.
 Status Source::make_zeros() {
   if (std::all_of(columns_.begin(), columns_.end(),
                   [](const SourceColumn& column) { return column.values == nullptr; }))
@@ -255,8 +255,8 @@ codec::Decoder Source::decoder(int64_t chunk, int column, const columnar::BatchV
   return codec::make_file_decoder(field(at.file, column), bound.type, batch.columns[column], place);
 }
 
-/// A record batch of a file in one state, which device, inode, size and times tell from all others. Files whose times
-/// may yet stand for another state have no names.
+/// A record batch of a file in one state. Device, inode, size and times distinguish this state from all others. A file
+/// gets no name while its times may still match another state.
 class Source::Origin final : public columnar::BatchOrigin {
  public:
   Origin(const Source* source, const Chunk& place) : source_(source), place_(place) {}
@@ -337,7 +337,7 @@ Result<columnar::BatchView> Source::engine_batch(int64_t chunk, const ColumnStor
     const SourceColumn& column = columns_[i];
     if (column.geometries.empty()) continue;
     columnar::ColumnView& values = view.columns[i];
-    if (column.fields[place.file] < 0) {  // NULL: `zeros_` are offsets, too
+    if (column.fields[place.file] < 0) {  // NULL: `zeros_` serve as offsets, too
       values.layout = columnar::Layout::kLargeBinary;
       continue;
     }
@@ -355,7 +355,7 @@ Result<columnar::BatchView> Source::engine_batch(int64_t chunk, const ColumnStor
   return view;
 }
 
-// For each file: its identity, the fields, and the record batches as ranges behind their count.
+// The name has, for each file: its identity, the fields, the number of ranges, and the ranges of record batches.
 columnar::RowsOrigin Source::origin(std::span<const int64_t> chunks, const std::vector<uint32_t>& columns) const {
   columnar::RowsOrigin origin{"F", columnar::file_label(files_.empty() ? "" : files_.front()->path())};
   for (size_t next = 0; next < chunks.size();) {

@@ -27,7 +27,7 @@ Value find(const columnar::KeyValues& metadata, std::string_view key) {
   return std::nullopt;
 }
 
-// KEY of the schema, else FIELD.KEY.
+// Finds KEY in the schema's metadata, else FIELD.KEY in a field's.
 Value of_metadata(const std::string& key, const columnar::Schema& schema) {
   if (Value value = find(schema.metadata, key)) return value;
   for (size_t dot = key.rfind('.'); dot != std::string::npos && dot > 0; dot = key.rfind('.', dot - 1)) {
@@ -46,11 +46,11 @@ std::vector<Value> elements(const std::string& list) {
     if (comma == std::string::npos) break;
     begin = comma + 1;
   }
-  if (result.size() == 1) result.emplace_back();  // the others are NULL, not the same
+  if (result.size() == 1) result.emplace_back();  // record batches after the first are NULL, not the same value
   return result;
 }
 
-// What the options say, in the encoding of files.
+// Converts a text of the options to the encoding of files.
 std::string file_text(const std::string& text) {
   return boundary::guard([&text] { return pg_server_to_any(text.c_str(), static_cast<int>(text.size()), PG_UTF8); });
 }

@@ -1,4 +1,4 @@
-// Values of virtual columns, as texts: parts of a file's path, and of its custom metadata.
+// Values of virtual columns as text: parts of a file's path, and of its custom metadata.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace strom::pg::files {
 
-/// Of a column that is not a field: one value for all of the file, or (kMetadataSplit) those of its first record
-/// batches; the others are NULL, as nullopt is. In the server's encoding. May throw.
+/// The values of a virtual column, in the server's encoding: one value for the whole file, or (kMetadataSplit) one for
+/// each of its first record batches. Further batches are NULL, and so is nullopt. May throw.
 std::vector<std::optional<std::string>> virtual_values(const ColumnSource& from, const TableOptions& options,
                                                        const FileEntry& entry, const format::arrow::FileReader& file);
 
-/// UTF-8, which texts in files are, in the server's encoding. May throw.
+/// Converts UTF-8, the encoding of texts in files, to the server's encoding. May throw.
 std::string server_text(const std::string& utf8);
 
 }  // namespace strom::pg::files

@@ -21,7 +21,7 @@ using service::RemoteDevice;
 
 namespace {
 
-/// After a connection that failed, queries that may go without wait so long before they try again.
+/// After a failed connection, queries that do not require a GPU wait this long before they try again.
 constexpr std::chrono::seconds kPatience{1};
 
 Result<std::shared_ptr<RemoteDevice>> connect(int32_t device) {
@@ -31,7 +31,7 @@ Result<std::shared_ptr<RemoteDevice>> connect(int32_t device) {
   return std::shared_ptr<RemoteDevice>(std::move(connected));
 }
 
-/// Connections by number of the device, made when they are first wanted.
+/// Connections indexed by the device's number. A connection is made when it is first needed.
 GpuDevices connections;
 
 std::shared_ptr<RemoteDevice> any_connection() {
@@ -46,12 +46,12 @@ void keep(std::shared_ptr<RemoteDevice> device) {
   connections[number] = std::move(device);
 }
 
-/// For each path those of the devices that are near it.
+/// For each path the chosen devices that are near it, as indexes in `chosen`.
 std::vector<std::vector<uint32_t>> near_devices(const GpuDevices& chosen,
                                                 const std::vector<service::DeviceRow>& devices,
                                                 const std::vector<service::OptimalDevices>& optimal,
                                                 const std::vector<std::string>& paths) {
-  std::map<std::string, std::vector<uint32_t>> known;  // many leaves lie in few places
+  std::map<std::string, std::vector<uint32_t>> known;  // many partitions lie in few places
   std::vector<std::vector<uint32_t>> near;
   for (const std::string& path : paths) {
     const auto [found, is_new] = known.try_emplace(path);
@@ -65,7 +65,7 @@ std::vector<std::vector<uint32_t>> near_devices(const GpuDevices& chosen,
   return near;
 }
 
-/// The best `most` of the service's devices.
+/// Chooses the best `most` devices of the service.
 Result<GpuChoice> choose_devices(const std::vector<std::string>& paths, size_t most) {
   GpuDevices chosen;
   std::shared_ptr<RemoteDevice> any = any_connection();
@@ -78,7 +78,7 @@ Result<GpuChoice> choose_devices(const std::vector<std::string>& paths, size_t m
     return GpuChoice{std::move(chosen), {}};
   }
   STROM_ASSIGN(std::vector<service::DeviceRow> devices, any->devices([] { return !InterruptPending; }));
-  for (service::DeviceRow& device : devices)  // this one's have nothing to do now
+  for (service::DeviceRow& device : devices)  // this session does not use its own connections now
     if (device.number < connections.size() && connections[device.number] && device.sessions > 0) --device.sessions;
   const char* text = guc::pg_strom::manual_optimal_gpus;
   STROM_ASSIGN(const auto optimal, service::parse_optimal_devices(text == nullptr ? "" : text));
@@ -132,7 +132,7 @@ GpuChoice choose_gpus(const std::vector<std::string>& paths, size_t most) {
     return std::move(chosen).value();
   }
   connections.clear();
-  if (chosen.status().code() == ErrorCode::kCancelled) return {};  // the query ends at once
+  if (chosen.status().code() == ErrorCode::kCancelled) return {};  // the query is about to end
   failed = now;
   if (choice == DeviceChoice::kGpu) refuse(chosen.status());
   return {};

@@ -1,5 +1,5 @@
-// This session's connections to the GPU service, one for each device that it uses. Used by node/query_run.cpp and the
-// SQL functions about the service.
+// This session's connections to the GPU service, one for each device that the session uses. Used by node/query_run.cpp
+// and the SQL functions about the service.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,12 @@ struct GpuChoice {
   std::vector<std::vector<uint32_t>> near;  // for each path, see engine::exec::Options::near_devices
 };
 
-/// The devices that a query over the files or folders `paths` (empty ones: over none) may run on by pg_strom.device,
-/// at most `most`: none when the CPU is to run it. Throws (55000) when it has to be a GPU and there is no service.
+/// The devices on which a query over the files or folders `paths` may run by pg_strom.device, at most `most`; an empty
+/// path stands for no file. No devices: the query runs on the CPU. Throws (55000) when the setting requires a GPU and
+/// there is no service.
 GpuChoice choose_gpus(const std::vector<std::string>& paths, size_t most);
 
-/// How this session introduces itself to the service.
+/// Describes this session to the service.
 service::ClientOptions gpu_client_options();
 
 }  // namespace strom::pg::gpu

@@ -16,8 +16,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kPatience{5};
-constexpr std::chrono::seconds kPause{10};  // after a question that was not answered
-constexpr int kMostQuestions = 8;           // for what is cached, each for service::kCacheRowsPerMessage labels
+constexpr std::chrono::seconds kPause{10};  // pause after a question that got no answer
+constexpr int kMostQuestions = 8;           // about cached tables; service::kCacheRowsPerMessage labels each
 
 template <class Answer, class Question>
 Result<Answer> ask(service::Client* client, const Question& question, Clock::time_point end) {
@@ -64,8 +64,8 @@ const ServiceContents& service_contents(std::chrono::milliseconds age) {
 const service::Calibration* known_service() {
   static service::Calibration known;
   static base::FileIdentity of;
-  // A service that was killed leaves its socket behind, for the seconds until the next one is there; queries that find
-  // nobody run on the CPU.
+  // A service that was killed leaves its socket behind until the next one starts, some seconds later. Queries that fail
+  // to connect meanwhile run on the CPU.
   static const std::string socket = service_socket(), path = calibration_file();
   if (access(socket.c_str(), F_OK) != 0) return nullptr;
   const Result<base::FileIdentity> found = base::identify_file(path);

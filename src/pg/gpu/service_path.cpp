@@ -11,10 +11,10 @@
 namespace strom::pg::gpu {
 namespace {
 
-constexpr size_t kLongestSocketPath = 100;  // of 108 bytes, with room for the name of the lock beside it
+constexpr size_t kLongestSocketPath = 100;  // of 108 bytes; leaves room for the lock's longer name
 
-/// The first folder of unix_socket_directories, as PostgreSQL's SplitDirectoriesString() takes it apart; empty when
-/// there is none.
+/// The first folder of unix_socket_directories, split as PostgreSQL's SplitDirectoriesString() does; empty when there
+/// is none.
 std::string socket_folder() {
   const std::string all = Unix_socket_directories == nullptr ? "" : Unix_socket_directories;
   const size_t begin = all.find_first_not_of(" \t");
@@ -36,7 +36,7 @@ std::string service_socket() {
 
 std::string service_program() { return std::string(pkglib_path) + "/pg_strom_gpu_service"; }
 
-// In a folder that base backups leave out.
+// The file is in a folder that base backups leave out.
 std::string calibration_file() { return std::string(DataDir) + "/pg_stat_tmp/pg_strom.gpu"; }
 
 std::string device_module() {

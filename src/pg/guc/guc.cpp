@@ -1,4 +1,4 @@
-// Definition of the settings of registry/gucs.def to PostgreSQL.
+// Registers the settings of registry/gucs.def with PostgreSQL.
 #include "pg/guc/guc.hpp"
 
 #include <new>
@@ -53,7 +53,7 @@ constexpr int kNone = 0;
 constexpr int kKilobytes = GUC_UNIT_KB;
 constexpr int kMilliseconds = GUC_UNIT_MS;
 
-// A hook of PostgreSQL, which tells the error by these macros. C++ inside, whose objects are gone by then.
+// A check hook: it reports errors by PostgreSQL's macros. All C++ objects inside are destroyed before it returns.
 bool check_optimal_gpus(char** value, void**, GucSource) {
   if (*value == nullptr || **value == '\0') return true;
   char message[256] = "", hint[128] = "";
@@ -70,8 +70,8 @@ bool check_optimal_gpus(char** value, void**, GucSource) {
   return false;
 }
 
-// Whoever sets one of the settings without effect is told what rules instead, once in a statement: functions may have
-// them among their SET clauses.
+// Tells a user who sets a setting without effect which setting is used instead. Told once in a statement, because
+// functions may have such settings in their SET clauses.
 void tell_unused(const char* name, const char* brief, const char* instead, GucSource source, TimestampTz* told) {
   if (source < PGC_S_INTERACTIVE || InitializingParallelWorker || !IsTransactionState()) return;
   if (*told == GetCurrentStatementStartTimestamp()) return;

@@ -23,13 +23,13 @@ namespace {
 namespace message = ::strom::store::message;
 
 constexpr size_t kMostClients = 4000;
-constexpr size_t kEnough = 256 << 10;    // of input; only a longer message is waited for
-constexpr size_t kMostOutput = 1 << 20;  // a client with more is not heard until it has taken them
+constexpr size_t kEnough = 256 << 10;    // bytes of input; more is read only to complete a message
+constexpr size_t kMostOutput = 1 << 20;  // bytes; above this, input is not read until output is sent
 constexpr int64_t kPatience = 30 * USECS_PER_SEC;
 
 bool needs_input(const Client& client) {
   if (client.has_hung_up || client.is_ending || client.output.size() >= kMostOutput) return false;
-  // Who has shown no token gets no memory for anything else.
+  // A client that has not shown a valid token gets no memory beyond its first message.
   if (!client.is_admitted) return client.input.size() < sizeof(message::Hello);
   if (client.input.size() < kEnough) return true;
   const auto found = message::find_frame(client.input);
@@ -74,7 +74,7 @@ bool Clients::listen(const std::string& path) {
   path_ = path;
   listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   constexpr int kBacklog = 1024;
-  // The token is what is asked for. So everybody may come who may come to the server's own socket.
+  // The token authenticates clients. So the socket is open to everybody who may use the server's own socket.
   if (listener_ < 0 || bind(listener_, reinterpret_cast<const struct sockaddr*>(&address), sizeof(address)) != 0 ||
       chmod(path.c_str(), static_cast<mode_t>(Unix_socket_permissions)) != 0 || ::listen(listener_, kBacklog) != 0)
     return false;
@@ -105,9 +105,9 @@ void Clients::accept_all(int listener) {
   }
 }
 
-/// False: it has gone.
+/// Reads input. False: the client has gone.
 bool Clients::receive_from(Client* client) {
-  // All clients' alike: to make room in a client's own buffer would write zeros over it for each message.
+  // Shared by all clients: growing a client's own buffer would zero that memory for each message.
   static char buffer[64 << 10];
   const size_t part = client->is_admitted ? sizeof(buffer) : sizeof(message::Hello);
   while (needs_input(*client)) {
@@ -123,7 +123,8 @@ bool Clients::receive_from(Client* client) {
   return true;
 }
 
-/// Who uses rings sends bytes of no meaning by the socket, to wake this process, and its end. False: it has gone.
+/// A client that uses rings sends only wake-up bytes by its socket. Reads them, and notices the end of the connection.
+/// False: the client has gone.
 bool Clients::receive_bell(Client* client) {
   char bells[64];
   ssize_t got;
@@ -136,7 +137,7 @@ bool Clients::receive_bell(Client* client) {
   return got >= 0 || errno == EAGAIN;
 }
 
-/// What has come by rings; false: nothing, and nothing can be sent either.
+/// Reads input from all rings. True if there was input, or if output can be sent.
 bool Clients::receive_by_rings() {
   bool any = false;
   for (Client* client : ring_clients_) {
@@ -150,8 +151,8 @@ bool Clients::receive_by_rings() {
   return any;
 }
 
-/// Looks for a while whether something comes. Who is at work beside this process gets the processor meanwhile; to wake
-/// it later would cost more.
+/// Waits actively for input for a short time. It yields the processor to other processes meanwhile, because waking this
+/// process later would cost more.
 bool Clients::spin() {
   constexpr int kYields = 100, kOften = 8;
   for (int i = 1; i <= kYields && !ring_clients_.empty() && message::may_give_way(); ++i) {
@@ -209,7 +210,7 @@ bool Clients::receive_events(int timeout_ms) {
   return count > 0;
 }
 
-/// Closes its connection.
+/// Closes the client's connection.
 void Clients::forget(Client* client) {
   ring_clients_.erase(std::remove(ring_clients_.begin(), ring_clients_.end(), client), ring_clients_.end());
   close(client->descriptor);
@@ -225,14 +226,14 @@ bool Clients::offer_rings(Client* client) {
   return true;
 }
 
-/// As send(). The client gets the descriptor of its rings with the first byte.
+/// Like send(). The first byte carries the descriptor of the client's rings.
 ssize_t Clients::send_part(Client* client) const {
   const std::string_view left = std::string_view(client->output).substr(client->sent);
   const int rings = client->rings == nullptr ? -1 : client->rings->descriptor.get();
   return base::send_with_descriptor(client->descriptor, left, rings, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/// False: it gets no more.
+/// Writes output to the ring. False: the connection has to end.
 bool Clients::send_by_rings(Client* client) {
   auto& answers = client->rings->answers;
   const auto sent = answers.write(std::string_view(client->output).substr(client->sent));
@@ -246,7 +247,7 @@ bool Clients::send_by_rings(Client* client) {
   return !client->is_ending;
 }
 
-/// False: it has gone, or gets no more.
+/// Sends output. False: the client has gone, or the connection has to end.
 bool Clients::send_to(Client* client) {
   if (client->uses_rings()) return send_by_rings(client);
   while (client->sent < client->output.size()) {
@@ -266,7 +267,7 @@ bool Clients::send_to(Client* client) {
   return !client->is_ending;
 }
 
-/// What epoll has to look for.
+/// Tells epoll which events to watch for.
 void Clients::follow(Client* client) {
   const bool waits = !client->uses_rings() && client->sent < client->output.size();
   const bool is_heard = client->uses_rings() ? !client->has_hung_up : needs_input(*client);
@@ -281,7 +282,7 @@ void Clients::send() {
   for (auto at = clients_.begin(); at != clients_.end();) {
     Client& client = at->second;
     bool is_there = client.output.empty() && !client.is_ending ? true : send_to(&client);
-    // Somebody is silent within a message, before the first one, or does not take what was sent.
+    // A client times out if it has not completed its first message or a later one, or does not take its output.
     const bool is_due = !client.is_greeted || !client.input.empty() || !client.output.empty();
     is_there = is_there && !(is_due && time_ - client.since > kPatience);
     if (is_there) follow(&client);

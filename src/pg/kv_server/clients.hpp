@@ -1,5 +1,5 @@
-// Connections of clients that send messages: what they have sent, and what they have not taken yet. Nobody is waited
-// for. All of it may throw.
+// Connections of clients that send messages, with their unread input and unsent output. No function waits for a client.
+// All of it may throw.
 #pragma once
 
 #include <map>
@@ -14,28 +14,28 @@
 
 namespace strom::pg::kv_server {
 
-/// Memory in place of a client's socket.
+/// Shared memory that replaces a client's socket.
 struct ClientRings {
   ::strom::store::message::Rings memory;
   ::strom::store::message::RingReader requests;
   ::strom::store::message::RingWriter answers;
-  base::Descriptor descriptor;  // for the client; none: it has been sent
+  base::Descriptor descriptor;  // to be sent to the client; none: it has been sent
 };
 
 struct Client {
   int descriptor = -1;
   store::Grant grant{};
-  bool is_admitted = false;    // its token was good
-  bool is_greeted = false;     // it has been told what the table's rows are like
-  bool is_ending = false;      // what is in `output` is the last it gets
-  bool has_hung_up = false;    // nothing more comes from it
-  bool waits_to_send = false;  // as epoll knows it
-  bool is_heard = true;        // as epoll knows it
-  bool is_local = false;       // on this machine
+  bool is_admitted = false;    // its token is valid
+  bool is_greeted = false;     // it has got the description of the table's rows
+  bool is_ending = false;      // the connection ends when `output` is sent
+  bool has_hung_up = false;    // it sends nothing more
+  bool waits_to_send = false;  // epoll watches for room to send
+  bool is_heard = true;        // epoll watches for input
+  bool is_local = false;       // connected from this machine
   std::string input, output;
-  size_t sent = 0;                  // of `output`
-  int64_t since = 0;                // TimestampTz: when it has last done something
-  std::shared_ptr<rdma::Peer> far;  // what it has of the RDMA server
+  size_t sent = 0;                  // bytes of `output` that are sent
+  int64_t since = 0;                // TimestampTz of its last activity
+  std::shared_ptr<rdma::Peer> far;  // its side of the RDMA server
   std::unique_ptr<ClientRings> rings;
 
   bool uses_rings() const { return rings != nullptr && !rings->descriptor.is_open(); }
@@ -47,24 +47,24 @@ class Clients {
   Clients(const Clients&) = delete;
   Clients& operator=(const Clients&) = delete;
 
-  /// Listens; false: it cannot, and errno says why.
+  /// Listens on a socket; false: it failed, see errno.
   bool listen(const std::string& path);
-  /// Takes clients of another socket that listens, by TCP; it is closed at the end.
+  /// Accepts clients of another listening socket, by TCP. The socket is closed at the end.
   void add_listener(int descriptor);
-  /// receive() returns when this is readable, too.
+  /// Lets receive() return when `descriptor` is readable.
   void wake_for(int descriptor);
-  /// Closes everything, and removes the socket's file.
+  /// Closes everything and removes the socket's file.
   void end();
-  /// Takes what has come, for `timeout_ms` at most; false: nothing has.
+  /// Reads input, and waits up to `timeout_ms` for it; false: there was none.
   bool receive(int timeout_ms);
-  /// Before the process sleeps elsewhere, until descriptor() is readable. False: there is something to do.
+  /// Prepares for sleeping until descriptor() is readable. False: there is something to do.
   bool begin_sleep();
   void end_sleep();
-  /// What rings had no room for: nobody tells when there is some.
+  /// True if a ring had no room for output. No event will tell when it has room again.
   bool has_unsent() const;
-  /// Makes memory in place of the socket, which the client gets with the next answer. False: it can have none.
+  /// Makes rings for a client, which gets them with the next answer. False: the client cannot use them.
   bool offer_rings(Client* client);
-  /// Sends what can be sent, and forgets who has gone, or does not go on.
+  /// Sends output, and closes connections of clients that have gone or timed out.
   void send();
 
   /// Readable when there is something to receive or to send.
@@ -89,8 +89,8 @@ class Clients {
   std::vector<int> tcp_listeners_;
   std::string path_;
   std::map<int, Client> clients_;
-  std::vector<Client*> ring_clients_;  // of these, who use rings
-  int64_t time_ = 0;                   // TimestampTz: of this round
+  std::vector<Client*> ring_clients_;  // the ones that use rings
+  int64_t time_ = 0;                   // TimestampTz of this round
 };
 
 }  // namespace strom::pg::kv_server

@@ -21,9 +21,9 @@ using message::Kind;
 using message::Outcome;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kLongest = std::chrono::milliseconds(1);  // of changes in one transaction
-constexpr int kTries = 3;                                // together, before each is on its own
-constexpr size_t kMostAnswer = 16 << 20;                 // bytes of one message's rows
+constexpr auto kLongest = std::chrono::milliseconds(1);  // time for the changes of one transaction
+constexpr int kTries = 3;                                // of all messages together, before each has its own
+constexpr size_t kMostAnswer = 16 << 20;                 // bytes of rows in the answer to one message
 
 bool is_read(Kind kind) { return kind != Kind::kPut && kind != Kind::kDelete && kind != Kind::kCompareAndSet; }
 
@@ -31,7 +31,7 @@ std::string error_body(const Verdict& verdict) {
   return std::string(guard([&] { return unpack_sql_state(verdict.sqlstate); })) + verdict.text;
 }
 
-/// The error that is being handled, as an answer.
+/// Turns the error that is being handled into an answer.
 Verdict current_verdict() {
   const boundary::RaisableError error = boundary::describe_current_exception();
   if (error.original != nullptr) return verdict_of(error.original);
@@ -46,7 +46,8 @@ bool is_asynchronous(const std::vector<OpenTable>& tables) {
                      [](const OpenTable& open) { return open.table->options.durability == store::Durability::kAsync; });
 }
 
-/// Where no table waits for its own log, the server's is not waited for either: a crash may take the last changes.
+/// Commits. If all tables are asynchronous, the server's WAL is not waited for either: a crash may lose the last
+/// changes.
 void commit(const std::vector<OpenTable>& tables) {
   const int before = synchronous_commit;
   if (is_asynchronous(tables)) synchronous_commit = SYNCHRONOUS_COMMIT_OFF;
@@ -77,7 +78,7 @@ void Groups::fail(Operation* operation, const Verdict& verdict) {
   if (is_error) ++counts_.failures;
 }
 
-/// Looks at the token.
+/// Checks the client's token.
 void Groups::admit(Client* client) {
   message::Hello hello;
   if (client->input.size() < sizeof(hello)) {
@@ -101,7 +102,7 @@ void Groups::admit(Client* client) {
   client->is_ending = true;
 }
 
-/// A client's messages up to the first one that reads after one that writes: that one has to see the change.
+/// Takes a client's messages, up to the first read that follows a write: such a read has to see the change.
 void Groups::take_from(Client* client, size_t most) {
   if (!client->is_admitted && !client->is_ending) admit(client);
   if (!client->is_admitted || client->is_ending) return;
@@ -137,14 +138,14 @@ void Groups::take_from(Client* client, size_t most) {
       if (operation.is_read && has_written) return;
       has_written = has_written || !operation.is_read;
     } else {
-      if (has_written) return;  // its answer has to come after theirs
+      if (has_written) return;  // the read's answer has to follow the writes
       operation.request.kind = static_cast<Kind>(frame.header.kind);
       operation.request.tag = frame.header.tag;
       operation.request.keys.resize(1);
       fail(&operation, {Outcome::kBadRequest, 0, ERRCODE_PROTOCOL_VIOLATION, parsed.status().message().c_str()});
     }
     rest.remove_prefix(operation.bytes);
-    const bool is_long = operation.request.kind == Kind::kRead;  // its answer may be
+    const bool is_long = operation.request.kind == Kind::kRead;  // its answer may be long
     operations_.push_back(std::move(operation));
     if (is_long) return;
   }
@@ -157,8 +158,8 @@ void Groups::greet(const OpenTable& open, Operation* operation) {
   operation->is_answered = true;
 }
 
-/// What RDMA needs of the region. What the client reads then is not asked for here: so it is noted as a reader, as at
-/// kv_attach(), and REVOKE makes the region anew.
+/// Describes the region for RDMA. This process does not see what an RDMA client reads. So the client is recorded as a
+/// reader, as by kv_attach(), and REVOKE makes a new region.
 void Groups::offer(const OpenTable& open, Operation* operation) {
   if (rdma_ == nullptr)
     return fail(operation, {Outcome::kUnsupported, 0, ERRCODE_FEATURE_NOT_SUPPORTED,
@@ -193,7 +194,7 @@ void Groups::offer_rings(Operation* operation) {
   operation->is_answered = true;
 }
 
-/// Under the lock that whole transactions are published under: all rows are of one moment.
+/// Reads under the lock under which whole transactions are published, so that all rows belong to one moment.
 void Groups::read(const OpenTable& open, Operation* operation) {
   namespace region = store::region;
   const message::Request& request = operation->request;
@@ -245,7 +246,7 @@ void Groups::read(const OpenTable& open, Operation* operation) {
     fail(operation, {Outcome::kFull, 0, ERRCODE_PROGRAM_LIMIT_EXCEEDED, "the rows of one message have over 16 MB"});
 }
 
-/// A transaction looks once, as a statement of SQL does: its messages came before it began.
+/// Checks rights once in a transaction, as an SQL statement does: its messages arrived before it began.
 Verdict Groups::find_right(const store::Grant& grant, Kind kind) {
   const Right right{grant.relation, grant.role, kind};
   if (std::find(rights_.begin(), rights_.end(), right) != rights_.end()) return {};
@@ -254,8 +255,8 @@ Verdict Groups::find_right(const store::Grant& grant, Kind kind) {
   return verdict;
 }
 
-/// Asks for the memory of the rows that messages from `first` on change, so that these do not wait for it one after the
-/// other.
+/// Prefetches the memory of the rows that the messages from `first` on change, so that they do not wait for it one by
+/// one.
 void Groups::fetch_rows(const OpenTable& open, const Operation* first) const {
   store::rows::Cell keys[store::kFetchedTogether];
   int count = 0;
@@ -302,12 +303,12 @@ void Groups::execute(Operation* operation) {
   if (changes_++ % store::kFetchedTogether == 0) fetch_rows(open, operation);
   verdict = guard([&] { return change(open, grant, request); });
   fail(operation, verdict);
-  // It counts when the transaction has been committed.
+  // A change counts as answered only after the commit.
   operation->is_answered = verdict.outcome > Outcome::kConflict;
 }
 
-/// True: what is not answered by then is left to later transactions. False: the current operation has failed, and all
-/// changes have to be made again.
+/// Runs the operations in one transaction. True: operations still unanswered are left to later transactions. False: the
+/// current operation has failed, and all changes have to be repeated.
 bool Groups::run_transaction(size_t begin, size_t end, bool is_alone) {
   size_t executed = begin;
   tables_.clear();
@@ -337,7 +338,7 @@ bool Groups::run_transaction(size_t begin, size_t end, bool is_alone) {
   } catch (...) {
     MemoryContext before = MemoryContextSwitchTo(memory_);
     Verdict verdict = current_verdict();
-    // The error's own memory may be the transaction's.
+    // The text may be allocated in memory of the transaction, which is about to be aborted.
     verdict.text = guard([&verdict] { return pstrdup(verdict.text); });
     MemoryContextSwitchTo(before);
     guard([] { AbortCurrentTransaction(); });
@@ -345,7 +346,7 @@ bool Groups::run_transaction(size_t begin, size_t end, bool is_alone) {
       fail(current_, verdict);
       return is_alone;
     }
-    // The commit has failed, and what was to be committed with it.
+    // The commit has failed, and with it all changes.
     for (size_t i = begin; i < executed; ++i)
       if (!operations_[i].is_answered && !operations_[i].is_read) fail(&operations_[i], verdict);
     return true;
@@ -364,7 +365,7 @@ void Groups::run() {
     if (!operations_[i].is_answered) run_transaction(i, i + 1, true);
 }
 
-/// What has been answered goes to the clients, in the order of their messages; the rest is asked again.
+/// Moves answers to the clients' output, in the order of their messages. Messages without an answer are executed again.
 void Groups::deliver() {
   std::vector<std::pair<Client*, size_t>> taken;
   const Client* waiting = nullptr;
@@ -392,7 +393,7 @@ bool Groups::answer_some() {
   has_left_ = false;
   auto& all = clients_->all();
   if (all.empty()) return false;
-  // Everybody's turn, beginning with another client each time.
+  // Each client gets a share, and each call begins with another client.
   constexpr size_t kLeast = 8;
   const size_t most = std::max(kLeast, kMostTogether / all.size());
   auto at = all.upper_bound(last_client_);
@@ -410,7 +411,7 @@ bool Groups::answer_some() {
         [] { return AllocSetContextCreate(TopMemoryContext, "messages about store tables", ALLOCSET_DEFAULT_SIZES); });
   run();
   deliver();
-  has_left_ = has_left_ || is_full;  // others have not been looked at
+  has_left_ = has_left_ || is_full;  // the remaining clients were not looked at
   MemoryContext memory = memory_;
   guard([memory] { MemoryContextReset(memory); });
   return true;

@@ -1,5 +1,5 @@
-// Messages of all clients that have come, answered together: one transaction, and one flush of the logs, for up to 256
-// of them. Each has a fate of its own: what fails alone does not take the others with it. All of it may throw.
+// Answers messages of all clients together: up to 256 of them share one transaction and one flush of the logs. A
+// message that fails does not affect the others. All of it may throw.
 #pragma once
 
 #include <string>
@@ -14,17 +14,17 @@ namespace strom::pg::kv_server {
 
 inline constexpr size_t kMostTogether = 256;
 
-/// A message that waits for its answer. The request points into the client's input.
+/// A message that waits for its answer. `request` points into the client's input.
 struct Operation {
   Client* client = nullptr;
-  size_t bytes = 0;  // of its frame
+  size_t bytes = 0;  // length of its frame
   message::Request request;
   bool is_read = true;
   bool is_answered = false;
-  std::string answer;  // frames
+  std::string answer;  // as frames
 };
 
-/// What a role has been found to be allowed.
+/// A right that a role was found to have.
 struct Right {
   Oid relation, role;
   message::Kind kind;
@@ -39,12 +39,12 @@ struct Counts {
 
 class Groups {
  public:
-  /// `rdma`: nullptr where there is none.
+  /// `rdma`: nullptr if RDMA is not in use.
   Groups(Clients* clients, rdma::Server* rdma) : clients_(clients), rdma_(rdma) {}
 
-  /// Takes messages that are whole and answers them. False: there are none.
+  /// Answers complete messages. False: there are none.
   bool answer_some();
-  /// Whether there is more to answer from what has come.
+  /// True if received messages are still unanswered.
   bool has_left() const { return has_left_; }
 
  private:
@@ -67,13 +67,13 @@ class Groups {
   Counts counts_;
   int last_client_ = -1;
   bool has_left_ = false;
-  size_t changes_ = 0;  // of the transaction
+  size_t changes_ = 0;  // in the transaction
   std::vector<Operation> operations_;
-  std::vector<OpenTable> tables_;                       // of the transaction
-  std::vector<std::pair<Oid, Verdict>> failed_tables_;  // of the group
-  std::vector<Right> rights_;                           // of the transaction
+  std::vector<OpenTable> tables_;                       // opened in the transaction
+  std::vector<std::pair<Oid, Verdict>> failed_tables_;  // in this call of answer_some()
+  std::vector<Right> rights_;                           // found in the transaction
   Operation* current_ = nullptr;
-  MemoryContext memory_ = nullptr;  // of the group
+  MemoryContext memory_ = nullptr;  // for one call of answer_some()
 };
 
 }  // namespace strom::pg::kv_server

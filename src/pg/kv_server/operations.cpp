@@ -21,13 +21,13 @@ using store::rows::kNoSlot;
 
 Verdict fail(Outcome outcome, int sqlstate, const char* text) { return {outcome, 0, sqlstate, text}; }
 
-/// Rows that others have committed since are seen from now on.
+/// Takes a new snapshot, which sees rows that others have committed meanwhile.
 void take_new_snapshot() {
   PopActiveSnapshot();
   PushActiveSnapshot(GetTransactionSnapshot());
 }
 
-/// Before code of users runs: theirs are the rights of the client's role. The result goes to leave_role().
+/// Switches to the client's role before code of users runs. leave_role() takes the result and switches back.
 struct Before {
   Oid user;
   int security, settings;
@@ -44,7 +44,7 @@ void leave_role(const Before& before) {
   SetUserIdAndSecContext(before.user, before.security);
 }
 
-/// May ereport, by type input functions and by constraints.
+/// May ereport: by input functions of types and by constraints.
 void check_constraints(const OpenTable& open, const Cell* cells) {
   Relation relation = open.relation;
   EState* estate = CreateExecutorState();
@@ -69,7 +69,7 @@ bool has_conditions(Relation relation) {
   return relation->rd_rel->relispartition || (constraints != nullptr && constraints->num_check != 0);
 }
 
-/// Only what is in the table's description is looked at.
+/// Checks NOT NULL by the table's description alone.
 Verdict check_nulls(const OpenTable& open, const Cell* cells) {
   for (size_t i = 0; i < open.table->columns.size(); ++i) {
     const FormData_pg_attribute* attribute =
@@ -81,7 +81,7 @@ Verdict check_nulls(const OpenTable& open, const Cell* cells) {
   return {};
 }
 
-/// The row that a client sends. Not kDone: it is none.
+/// Converts the row that a client has sent. Not kDone: it is invalid.
 Verdict take_row(const OpenTable& open, const store::Grant& grant, const message::Request& request, Cell* cells) {
   const auto& columns = open.table->columns;
   auto* spaces = static_cast<store::CellSpace*>(palloc(columns.size() * sizeof(store::CellSpace)));
@@ -128,7 +128,7 @@ Verdict remove(const OpenTable& open, std::string_view bytes) {
   }
 }
 
-/// The generation of a key's record that is published; 0: there is none.
+/// The generation of the published record of a key; 0: there is none.
 uint32_t published_generation(const OpenTable& open, std::string_view key) {
   const store::Region* region = store::region_of(open.table);
   if (region == nullptr) return 0;
@@ -139,7 +139,7 @@ uint32_t published_generation(const OpenTable& open, std::string_view key) {
   return generation;
 }
 
-/// A transaction that has ended publishes its rows a moment later.
+/// Waits until a row is published. A transaction publishes its rows a moment after it has ended.
 void wait_until_published(const OpenTable& open, store::Slot row) {
   const store::rows::Version& version = open.table->rows->version(row);
   constexpr long kPauseUs = 50;
@@ -148,7 +148,7 @@ void wait_until_published(const OpenTable& open, store::Slot row) {
     CHECK_FOR_INTERRUPTS();
     pg_usleep(kPauseUs);
   }
-  // Its bits are set before its records, under the lock.
+  // The publishing transaction sets the row's bits before its records, and holds the lock meanwhile.
   LWLockAcquire(open.table->lock(store::kRegionLock), LW_SHARED);
   LWLockRelease(open.table->lock(store::kRegionLock));
 }
@@ -163,12 +163,12 @@ Verdict compare_and_set(const OpenTable& open, uint32_t generation, const Cell* 
   take_new_snapshot();
   const store::Slot row = key.is_null ? kNoSlot : store::find_by_key(open.table, key, GetActiveSnapshot());
   if (row == kNoSlot) return {Outcome::kConflict};
-  // A row that this very transaction has made will have another generation.
+  // A row that this transaction has made gets another generation when it is published.
   const store::rows::Version& version = open.table->rows->version(row);
   if (store::fate_of_xmin(version, store::rows::Rows::xids(version)) == store::Fate::kOwn) return {Outcome::kConflict};
   if (store::end_row(open.table, open.relation, row, command).result != store::EndResult::kDone)
     return {Outcome::kConflict};
-  // Nobody else changes the row from here on.
+  // From here on no other transaction can change the row.
   wait_until_published(open, row);
   if (published_generation(open, key.view()) != generation) {
     store::undo_last_change(open.table);
@@ -254,7 +254,7 @@ Verdict change(const OpenTable& open, const store::Grant& grant, const message::
     if (verdict.outcome != Outcome::kDone) return verdict;
     verdict = request.kind == Kind::kPut ? put(open, cells) : compare_and_set(open, request.generation, cells);
   }
-  // What comes next in this transaction sees the change.
+  // Later messages in this transaction have to see the change.
   CommandCounterIncrement();
   UpdateActiveSnapshotCommandId();
   return verdict;

@@ -1,5 +1,5 @@
-// What one message does to a store table, within a transaction that it shares with others. May ereport: then the whole
-// transaction has to be taken back.
+// Applies one message to a store table, within a transaction that several messages share. May ereport; the whole
+// transaction then has to be aborted.
 #pragma once
 
 #include "pg/store/memory.hpp"
@@ -16,24 +16,24 @@ struct OpenTable {
   store::Table* table;
 };
 
-/// What became of a message. Plain data.
+/// The outcome of a message. Plain data.
 struct Verdict {
   message::Outcome outcome = message::Outcome::kDone;
-  uint32_t number = 0;    // as message::Answer has it
+  uint32_t number = 0;    // see message::Answer
   int sqlstate = 0;       // of an error
   const char* text = "";  // of an error; in the current memory context, or static
 };
 
-/// Opens a table for a client. Not kDone: it is gone.
+/// Opens a table for a client. Not kDone: the table is gone.
 Verdict open_for(const store::Grant& grant, OpenTable* open);
 
-/// Whether the client's role has the rights that a message takes. Does not raise.
+/// Checks that the client's role has the rights that a message needs. Does not raise.
 Verdict check_rights(const store::Grant& grant, message::Kind kind);
 
-/// PUT, DELETE or CAS, in an active snapshot.
+/// Executes PUT, DELETE or CAS, under an active snapshot.
 Verdict change(const OpenTable& open, const store::Grant& grant, const message::Request& request);
 
-/// What an error says to a client.
+/// Turns an error into the answer to a client.
 Verdict verdict_of(const ErrorData* error);
 
 }  // namespace strom::pg::kv_server

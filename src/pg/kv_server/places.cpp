@@ -18,7 +18,7 @@ MessageServers& servers() {
   return boundary::entry([] { return store::control(); })->message_servers;
 }
 
-/// Under the mutex; InvalidOid: a free place.
+/// Finds a database's place, or for InvalidOid a free place. The caller holds the mutex.
 MessageServer* find_place(MessageServers* all, Oid database) {
   for (MessageServer& place : all->places)
     if (place.database == database) return &place;

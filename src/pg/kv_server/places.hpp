@@ -1,5 +1,5 @@
-// Where the processes are that answer messages about store tables: one for each database, started by the first session
-// that asks for it. Their places are in the server's shared memory. All of it may ereport.
+// Finds the processes that answer messages about store tables. There is one for each database, and the first session
+// that needs it starts it. The server's shared memory records where they listen. All of it may ereport.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
@@ -7,15 +7,16 @@
 
 namespace strom::pg::kv_server {
 
-/// Where this database's server is, which is started if there is none. `socket` has room for MessageServer::socket;
-/// `port` is 0 where it does not listen by TCP. Errors: 55000, when it does not come.
+/// Tells where this database's process listens; starts it if necessary. `socket` has room for MessageServer::socket.
+/// `port` is 0 if it does not listen by TCP. Errors: 55000 when the process does not start.
 void ensure_message_server(char* socket, int* port);
 
-/// For that server: its place, whose number is returned. -1: another process has it, or there are too many.
+/// For the process: takes a place and returns its number. -1: another process serves the database, or there are too
+/// many.
 int take_place();
-/// Sessions are told of it from now on.
+/// For the process: lets sessions find it.
 void announce(int place, const char* socket, int port);
-/// Sessions are not told of it any more. False: one has been told within the last seconds, so it goes on.
+/// For the process: hides it from sessions. False: a session has found it within the last seconds, so it has to go on.
 bool hide_unless_wanted(int place);
 void leave_place(int place);
 

@@ -18,7 +18,7 @@ std::string region_bytes(const store::Region& from, const std::vector<::strom::s
   for (const auto& range : ranges) {
     const uint64_t end = std::min(from.bytes, region::load_word(&header.extents_end, __ATOMIC_ACQUIRE));
     const uint64_t part = range.offset < end ? std::min<uint64_t>(range.bytes, end - range.offset) : 0;
-    // The words of headers and entries are read whole.
+    // Words of headers and entries must be read atomically.
     const uint64_t words = range.offset % sizeof(uint64_t) == 0 ? part / sizeof(uint64_t) * sizeof(uint64_t) : 0;
     for (uint64_t at = 0; at < words; at += sizeof(uint64_t)) {
       const uint64_t word =

@@ -1,4 +1,4 @@
-// Bytes of a published region for clients that cannot map it.
+// Reads bytes of a published region for clients that cannot map it.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace strom::pg::kv_server {
 
-/// What the ranges have at the moment, one after the other, in their order. Zeros where the region has no memory: it is
-/// taken as rows need it. May throw.
+/// The current bytes of the ranges, concatenated in their order. Parts of the region without memory read as zeros;
+/// memory is allocated as rows need it. May throw.
 std::string region_bytes(const store::Region& region, const std::vector<::strom::store::message::Range>& ranges);
 
 }  // namespace strom::pg::kv_server

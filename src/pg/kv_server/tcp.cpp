@@ -39,13 +39,13 @@ int port_of(int descriptor) {
   return ntohs(name.any.sa_family == AF_INET6 ? name.v6.sin6_port : name.v4.sin_port);
 }
 
-/// A socket that listens, or -1 and errno.
+/// A listening socket, or -1 and errno.
 int listen_on(const struct addrinfo& address) {
   const int descriptor = socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return -1;
   constexpr int kOn = 1, kBacklog = 1024;
   setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &kOn, sizeof(kOn));
-  // Both families can have the same port.
+  // Lets both address families use the same port.
   if (address.ai_family == AF_INET6) setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &kOn, sizeof(kOn));
   if (bind(descriptor, address.ai_addr, address.ai_addrlen) == 0 && listen(descriptor, kBacklog) == 0)
     return descriptor;
@@ -81,7 +81,7 @@ int listen_by_tcp(Clients* clients, const std::vector<std::string>& addresses, i
     hints.ai_flags = AI_PASSIVE;
     hints.ai_socktype = SOCK_STREAM;
     struct addrinfo* list = nullptr;
-    // The first address has chosen the port of all.
+    // All addresses use the port that the first one has got.
     const int wanted = bound != 0 ? bound : port;
     const int error =
         getaddrinfo(address == "*" ? nullptr : address.c_str(), std::to_string(wanted).c_str(), &hints, &list);

@@ -1,4 +1,4 @@
-// Messages over TCP: the sockets on which the process that answers them listens, off unless the setting
+// Messages over TCP: the listening sockets of the process that answers them. Off unless the setting
 // pg_strom.kv_listen_addresses names addresses.
 #pragma once
 
@@ -9,14 +9,14 @@
 
 namespace strom::pg::kv_server {
 
-/// The addresses of a list with commas. May throw.
+/// Splits a comma-separated list of addresses. May throw.
 std::vector<std::string> split_addresses(const char* list);
 
-/// Listens on the addresses at a port; 0: at one that is free. Returns the port, or 0 where it listens nowhere. What
-/// cannot be listened on gets a line in the server's log. May throw.
+/// Listens on the addresses at `port`; 0: at any free port. Returns the port, or 0 if it listens nowhere. Each failure
+/// gets a line in the server's log. May throw.
 int listen_by_tcp(Clients* clients, const std::vector<std::string>& addresses, int port);
 
-/// Answers go at once, and a client whose machine is gone is noticed.
+/// Sets the socket to send answers at once, and to notice when the client's machine is gone.
 void prepare_tcp_client(int descriptor);
 
 }  // namespace strom::pg::kv_server

@@ -25,9 +25,10 @@ bool has_length(std::string_view text, int32_t typmod) {
   return pg_mbstrlen_with_len(text.data(), static_cast<int>(text.size())) <= typmod - static_cast<int>(VARHDRSZ);
 }
 
-/// Of the column's width, where it has one. Types whose values are not checked here are taken as text alone.
+/// True if the bytes are a valid value in stored form, with the column's width if it has one. False for types that are
+/// not checked here: their values are only taken as text.
 bool is_stored_value(const store::StoreColumn& column, std::string_view bytes) {
-  const bool has_precision = column.typmod >= 0;  // of times, which would have to be rounded
+  const bool has_precision = column.typmod >= 0;  // of times, which would need rounding
   switch (column.type) {
     case BOOLOID: return static_cast<uint8_t>(bytes[0]) <= 1;
     case INT2OID: return read<int32_t>(bytes) >= INT16_MIN && read<int32_t>(bytes) <= INT16_MAX;
@@ -64,7 +65,7 @@ bool is_stored_value(const store::StoreColumn& column, std::string_view bytes) {
 bool take_value(const store::StoreColumn& column, const message::Field& field, store::CellSpace* space, Cell* cell) {
   if (field.form == message::Form::kNull) {
     *cell = {};
-    // Domains may refuse it.
+    // A domain may still refuse the value.
     if (get_typtype(column.type) != TYPTYPE_DOMAIN) return true;
   }
   if (field.form == message::Form::kStored) {

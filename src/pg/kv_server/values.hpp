@@ -1,5 +1,5 @@
-// Values that clients send, as a store table's memory has them. Whatever they send, what comes of it is a value of the
-// column's type. May ereport.
+// Converts values that clients send to the form of a store table's memory. Whatever they send, the result is a valid
+// value of the column's type. May ereport.
 #pragma once
 
 #include "pg/store/columns.hpp"
@@ -8,7 +8,7 @@
 namespace strom::pg::kv_server {
 
 /// The cell refers to the field's bytes, to `space`, or to the current memory context. False: the bytes are no value in
-/// the stored form. Errors: those of the type's input function, for text; 0A000: the type is only taken as text.
+/// stored form. Errors: those of the type's input function, for text; 0A000: the type is only taken as text.
 bool take_value(const store::StoreColumn& column, const ::strom::store::message::Field& field, store::CellSpace* space,
                 store::rows::Cell* cell);
 

@@ -1,5 +1,5 @@
-// The process that answers messages about the store tables of one database. It is started by places.cpp, and leaves
-// when there has been no client for some seconds, so that it keeps nobody from dropping the database.
+// The process that answers messages about the store tables of one database. places.cpp starts it. It exits after some
+// seconds without clients, so that it does not block dropping the database.
 #include <cerrno>
 #include <string>
 
@@ -24,14 +24,14 @@ Clients& clients() {
 }
 
 int own_place = -1;
-rdma::Server* rdma_server = nullptr;  // none: no RDMA
+rdma::Server* rdma_server = nullptr;  // nullptr: no RDMA
 
 void leave(int, Datum) {
   clients().end();
   leave_place(own_place);
 }
 
-/// False: there is another one already, or no socket can be made. May throw.
+/// Takes a place and listens. False: another process serves the database, or listening failed. May throw.
 bool begin() {
   own_place = boundary::guard([] { return take_place(); });
   if (own_place < 0) return false;
@@ -58,7 +58,7 @@ bool begin() {
 /// One round; false: there was nothing to do. May throw.
 bool serve(bool is_busy) {
   static auto* groups = new Groups(&clients(), rdma_server);
-  // While there is work, the clients' next messages are on their way.
+  // During work, more messages are expected within a moment.
   const bool has_received = clients().receive(is_busy && !groups->has_left() ? 1 : 0);
   if (rdma_server != nullptr) rdma_server->serve();
   const bool has_answered = groups->answer_some();
@@ -100,13 +100,13 @@ void run() {
 
 }  // namespace strom::pg::kv_server
 
-/// The process's beginning.
+/// The entry point of the process.
 void strom_message_server_main(Datum database) {
   pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
   pqsignal(SIGHUP, SignalHandlerForConfigReload);
   BackgroundWorkerUnblockSignals();
   BackgroundWorkerInitializeConnectionByOid(DatumGetObjectId(database), InvalidOid, 0);
-  // Nobody's transaction keeps all clients waiting.
+  // No other transaction may keep all clients waiting.
   SetConfigOption("lock_timeout", "100ms", PGC_USERSET, PGC_S_SESSION);
   if (!strom::pg::boundary::entry([] { return strom::pg::kv_server::begin(); })) proc_exit(0);
   strom::pg::kv_server::run();

@@ -1,4 +1,4 @@
-// What the executor methods of our custom nodes have in common. May ereport. Used by node.cpp, final_groups.cpp and
+// Code shared by the executor methods of our custom nodes. May ereport. Used by node.cpp, final_groups.cpp and
 // relay.cpp.
 #pragma once
 
@@ -6,9 +6,9 @@
 
 namespace strom::pg::node {
 
-/// The next row for the node's parent: `fill(slot)` puts rows into the scan slot, one after another, false when there
-/// are no more; those that pass the node's filters are projected. `fill` is called outside of the per-tuple memory
-/// context, as nodes below must be.
+/// The next row for the node's parent. `fill(slot)` puts the next row into the scan slot, or returns false at the end.
+/// Rows that pass the node's filters are projected. `fill` is called outside of the per-tuple memory context, as child
+/// nodes must be.
 template <class Fill>
 TupleTableSlot* next_result(CustomScanState* node, Fill fill) {
   ExprContext* context = node->ss.ps.ps_ExprContext;
@@ -34,7 +34,7 @@ void fill_in_tuple_memory(CustomScanState* node, Fill fill) {
   MemoryContextSwitchTo(caller);
 }
 
-/// A state of type State, which begins with a CustomScanState.
+/// Makes a state of type State, which begins with a CustomScanState.
 template <class State>
 Node* make_state(const CustomExecMethods* methods) {
   auto* state = static_cast<State*>(palloc0(sizeof(State)));
@@ -43,7 +43,7 @@ Node* make_state(const CustomExecMethods* methods) {
   return reinterpret_cast<Node*>(state);
 }
 
-/// The methods that every node has.
+/// The methods that each of our nodes has.
 constexpr CustomExecMethods exec_methods(const char* name, decltype(CustomExecMethods::BeginCustomScan) begin,
                                          decltype(CustomExecMethods::ExecCustomScan) exec,
                                          decltype(CustomExecMethods::EndCustomScan) end,

@@ -7,7 +7,7 @@
 
 namespace strom::pg::node {
 
-// Inner sides that are much smaller than the outermost table are for the CPU.
+// Inner sides that are much smaller than the outermost table run on the CPU.
 void DeviceSelection::set_devices(engine::exec::Options* options) {
   const bool is_told = guc::pg_strom::device() == guc::DeviceChoice::kGpu;
   if (!is_told && !is_gpu_plan(plan_.custom_scan)) {
@@ -17,7 +17,7 @@ void DeviceSelection::set_devices(engine::exec::Options* options) {
   const size_t last = sources_.probing();
   const int64_t rows = sources_.rows(last)->total_rows();
   const int64_t morsels = (rows + options->device_morsel_rows - 1) / options->device_morsel_rows;
-  // Counts of rows are by place: another execution of the node keeps the devices.
+  // Counts of rows are indexed by device. So further executions of the node use the same devices.
   const auto is_alive = [](const auto& device) { return device->is_alive(); };
   if (devices_.empty() || !std::all_of(devices_.begin(), devices_.end(), is_alive)) {
     const auto most = static_cast<size_t>(std::clamp<int64_t>(morsels, 1, std::max(1, options->threads)));
@@ -38,7 +38,7 @@ void DeviceSelection::set_devices(engine::exec::Options* options) {
 
 void DeviceSelection::set(engine::exec::Options* options) {
   set_devices(options);
-  // Below pg_strom.gpudirect_threshold the session reads the outermost table.
+  // If the outermost table is smaller than pg_strom.gpudirect_threshold, the session reads it.
   const int64_t threshold = int64_t{guc::pg_strom::gpudirect_threshold} * 1024;
   options->device_reads_files =
       guc::pg_strom::gpudirect_enabled && !sources_.input(sources_.probing()).is_smaller_than(threshold);

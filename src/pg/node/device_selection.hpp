@@ -1,5 +1,5 @@
-// Which devices an execution may use: the planner's choice, unless pg_strom.device has been set since. Used by
-// QueryRun. C++ code: throws StatusError and PostgresError.
+// Chooses the devices that an execution may use: the planner's choice, unless pg_strom.device has been set since. Used
+// by QueryRun. C++ code: throws StatusError and PostgresError.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class DeviceSelection {
  public:
   DeviceSelection(const PlanSpec& plan, SourceSet& sources) : plan_(plan), sources_(sources) {}
 
-  /// Sets what `options` says of devices; its threads are known. All pipelines have begun.
+  /// Sets the devices in `options`, whose threads are set already. All pipelines must have begun.
   void set(engine::exec::Options* options);
   /// GPUs that the last execution could use, in the order of engine::exec::Stats::rows_by_device.
   const gpu::GpuDevices& devices() const { return devices_; }
@@ -25,7 +25,7 @@ class DeviceSelection {
 
   const PlanSpec& plan_;
   SourceSet& sources_;
-  gpu::GpuDevices devices_;  // outlive the execution
+  gpu::GpuDevices devices_;  // these outlive the execution
   std::vector<std::vector<uint32_t>> near_devices_;
 };
 

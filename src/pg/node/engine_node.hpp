@@ -1,4 +1,4 @@
-// What node.cpp offers to other nodes above an engine node. May ereport.
+// The interface of node.cpp for nodes above an engine node. May ereport.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
@@ -7,16 +7,16 @@ namespace strom::pg::node {
 
 class QueryRun;
 
-/// The run of an engine node; nullptr when `state` is none.
+/// The run of an engine node; nullptr when `state` is no engine node.
 QueryRun* engine_run(PlanState* state);
 
-/// QueryRun::next_row(), with errors as PostgreSQL's.
+/// Calls QueryRun::next_row() and raises its errors as PostgreSQL's.
 bool advance(QueryRun* run);
 
-/// QueryRun::next_columns(), likewise.
+/// The same for QueryRun::next_columns().
 bool advance_columns(QueryRun* run);
 
-/// QueryRun::merges_groups(), likewise.
+/// The same for QueryRun::merges_groups().
 bool merges_groups(QueryRun* run);
 
 }  // namespace strom::pg::node

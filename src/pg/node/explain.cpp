@@ -15,10 +15,10 @@ using boundary::guard;
 
 namespace {
 
-constexpr size_t kShownAtEachEnd = 2;  // of many partitions
+constexpr size_t kShownAtEachEnd = 2;  // shown at each end of a long list of partitions
 constexpr size_t kShortenFrom = 6;
 
-/// Rows that entered and left one stage; negative = not known.
+/// Numbers of rows that entered and left a stage; negative: unknown.
 struct RowCounts {
   double plan_in = -1, plan_out = -1;
   int64_t exec_in = -1, exec_out = -1;
@@ -109,7 +109,7 @@ class Explainer {
     if (!es_->analyze || pipeline >= stats_.stages.size()) return;
     for (const auto& one : stats_.stages[pipeline]) {
       if (one.name != stage) continue;
-      if (counts->exec_in < 0) counts->exec_in = one.rows_in;  // conjuncts can be stages of their own
+      if (counts->exec_in < 0) counts->exec_in = one.rows_in;  // each conjunct may be a stage
       counts->exec_out = one.rows_out;
     }
   }
@@ -143,7 +143,7 @@ class Explainer {
     return counts;
   }
 
-  // "[plan: A -> B, exec: A -> B]" behind the text, or properties of their own.
+  // Appends "[plan: A -> B, exec: A -> B]" to the text, or writes separate properties.
   void counted(const std::string& label, std::string value, const RowCounts& counts) {
     const bool planned = counts.plan_in >= 0 && es_->costs, executed = counts.exec_in >= 0;
     if (es_->format != EXPLAIN_FORMAT_TEXT) {
@@ -163,7 +163,7 @@ class Explainer {
     text(label, value);
   }
 
-  // Those that are shown as joins.
+  // Removes filters that are shown as joins.
   List* without_memberships(List* filters) {
     for (size_t i = 0; i < plan_.joins.size(); ++i)
       if (Node* filter = plan_.joins[i].membership)
@@ -216,7 +216,7 @@ class Explainer {
     expressions(device("Inner " + std::string(key_name(match, true)) + number), inner);
   }
 
-  // What BRIN indexes were asked, and the table's blocks that they left and ruled out.
+  // The conditions of BRIN indexes, and the numbers of blocks that they kept and ruled out.
   void block_ranges(size_t pipeline) {
     List* filters = plan_.pipelines[pipeline].range_filters;
     if (filters == NIL) return;
@@ -232,13 +232,13 @@ class Explainer {
     number("Brin Blocks Skipped", nullptr, skipped);
   }
 
-  // How the source has come by the values: from caches, by devices.
+  // The lines of the source about its run: values from caches, devices.
   void runs(size_t pipeline) {
     if (!es_->analyze || guc::pg_strom::regression_test_mode) return;
     if (const source::RowSource* rows = run_.sources().input(pipeline).rows()) rows->explain_runs(es_);
   }
 
-  // "2 of 5 (one, two)": those that are left of all, and the first and last of their names.
+  // "2 of 5 (one, two)": how many partitions remain, and the first and last of their names.
   void leaves(size_t pipeline) {
     const Partitions* partitions = run_.sources().input(pipeline).partitions();
     if (partitions == nullptr) return;
@@ -276,8 +276,8 @@ class Explainer {
     });
   }
 
-  // Conditions and joins that statistics of files were asked about, and the record batches that they left and ruled
-  // out. Joins rule out batches of the probing side only.
+  // The conditions and joins that statistics of files can decide, and the numbers of record batches that they kept and
+  // ruled out. Joins rule out batches of the probing side only.
   void statistics(size_t pipeline) {
     PipelineInput& input = run_.sources().input(pipeline);
     const std::optional<PipelineInput::Pruning> asked = input.pruning();
@@ -325,7 +325,7 @@ class Explainer {
     if (es_->analyze && run_.sorted_by() != nullptr) text("Sorted by", run_.sorted_by());
   }
 
-  // A relation that the engine reads itself, so that no PostgreSQL node shows it.
+  // A relation that the engine reads itself. No PostgreSQL node shows it.
   void inner(size_t index) {
     const PipelineSpec& source = plan_.pipelines[index];
     if (source.relid == 0) return;
@@ -356,7 +356,7 @@ class Explainer {
     });
   }
 
-  // Expressions there have the range table indexes of planning time.
+  // The expressions have the range table indexes of planning time.
   void unsupported() {
     const int offset = plan_.relid_offset;
     std::vector<std::string> lines;
@@ -379,7 +379,7 @@ class Explainer {
     }
   }
 
-  // Why the node is for this device, where there was a choice.
+  // Why the planner chose the device, if it had a choice.
   void device_choice() {
     const bool on_gpu = is_gpu_plan(scan_);
     const bool has_costs = !plan_.device_costs.empty();
@@ -442,7 +442,7 @@ class Explainer {
     }
   }
 
-  /// Those that have had rows.
+  /// The names of the GPUs that processed rows.
   std::string gpus() const {
     std::string names;
     for (size_t i = 0; i < std::min(run_.devices().size(), stats_.rows_by_device.size()); ++i) {
@@ -453,13 +453,13 @@ class Explainer {
     return names;
   }
 
-  // Of columns for the GPU: what was copied to it, and what was there already.
+  // Bytes of columns that were cached on the GPU, and bytes that were copied to it.
   void device_bytes() {
     const engine::op::DeviceBytes& bytes = stats_.device_bytes;
     explain::explain_counts(es_, "GPU Columns", "GPU Columns", "B", {{"Kept", bytes.cached}, {"Copied", bytes.copied}});
   }
 
-  // Join tables that the GPU had from earlier queries, and those of this one.
+  // Join tables that the GPU had cached from earlier queries, and those that this query built.
   void device_joins() {
     const engine::op::DeviceJoins& joins = stats_.device_joins;
     explain::explain_counts(es_, "GPU Join Tables", "GPU Join Tables", nullptr,
@@ -470,7 +470,7 @@ class Explainer {
     if (!ids.empty()) text(label, "{" + engine::plan::print_nodes(plan_.program, ids) + "}");
   }
 
-  // "column 0: int4 fact.k": what the others call by its number.
+  // "column 0: int4 fact.k": maps the numbers in other lines to columns.
   void load_codes(size_t pipeline, const std::string& index) {
     const PipelineSpec& source = plan_.pipelines[pipeline];
     const auto& types = plan_.program.sources[plan_.program.pipelines[pipeline].source].columns;

@@ -52,7 +52,7 @@ void widen(std::string* bytes) {
   bytes->assign(reinterpret_cast<const char*>(&to), sizeof to);
 }
 
-// The casts that Lowering::match_keys() puts around a key.
+// Applies the casts that Lowering::match_keys() puts around a key.
 void convert_key(TypeId from, TypeId to, std::string* bytes) {
   const Phys have = registry::type_info(from).phys, want = registry::type_info(to).phys;
   if (have == Phys::kI32 && want == Phys::kI64) widen<int64_t, int32_t>(bytes);
@@ -152,7 +152,7 @@ FallbackEvaluator::Value FallbackEvaluator::copied(Value value, const Node* expr
   });
 }
 
-// Decimals are compared by their bits: see Lowering::match_keys().
+// Decimals compare by their bits, so they need one form: see Lowering::match_keys().
 bool shortest_decimal(Datum numeric, std::string* bytes) {
   return guard([=] {
     __int128 decimal = 0;
@@ -162,7 +162,7 @@ bool shortest_decimal(Datum numeric, std::string* bytes) {
   });
 }
 
-// `held` false: the value is none that the engine can hold.
+// The value of a key in the engine's form. `held` is false if the engine cannot represent it.
 Constant FallbackEvaluator::key(ExprState* expr, const ValueType& type, bool* held) {
   const Value value = evaluate(expr);
   Constant constant{type, value.is_null, -1, {}};
@@ -181,7 +181,7 @@ Constant FallbackEvaluator::key(ExprState* expr, const ValueType& type, bool* he
   return constant;
 }
 
-// Of the keys that can be such as the engine cannot hold. Equal keys have the same.
+// A hash of keys that the engine may be unable to represent; equal keys have equal hashes.
 uint32_t FallbackEvaluator::hash_of(const std::vector<Value>& keys, const std::vector<ExprState*>& exprs) {
   uint32_t hash = 0;
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -195,7 +195,7 @@ uint32_t FallbackEvaluator::hash_of(const std::vector<Value>& keys, const std::v
   return hash;
 }
 
-// The row in the slot, a row of the build side of `join`, which the table has as `build_row`.
+// Stores the row in the slot: a row of the build side of `join`, which the join table has as `build_row`.
 void FallbackEvaluator::keep_odd_row(uint32_t join, int64_t build_row, bool has_odd_key) {
   OddRows& known = odd_rows_[join];
   if (known.memory == nullptr)
@@ -216,7 +216,7 @@ void FallbackEvaluator::keep_odd_row(uint32_t join, int64_t build_row, bool has_
   known.rows.push_back(std::move(odd));
 }
 
-// What the row before was evaluated with goes: of a value that is stored out of line all of it was fetched.
+// Releases what the evaluation of the previous row used. Values stored out of line were fetched as a whole.
 void FallbackEvaluator::begin_row() {
   guard([this] {
     ResetExprContext(context_);
@@ -235,10 +235,10 @@ void FallbackEvaluator::decide_build(const FallbackRow& row, uint32_t join, Exec
   for (size_t i = 0; i < inner_keys_[join].size(); ++i) {
     bool held;
     keys.push_back(key(inner_keys_[join][i], program.nodes[program.joins[join].inner_keys[i]].type, &held));
-    if (keys.back().is_null && !stays) return;  // joins nothing
+    if (keys.back().is_null && !stays) return;  // matches nothing
     if (held) continue;
     odd_key = true;
-    keys.back() = {keys.back().type, true, -1, {}};  // is not found in the table
+    keys.back() = {keys.back().type, true, -1, {}};  // the table's look-up does not find it
   }
   for (size_t i = 0; i < program.joins[join].payload.size(); ++i) {
     const ValueType type = program.nodes[program.joins[join].payload[i]].type;
@@ -268,7 +268,7 @@ void FallbackEvaluator::decide(const FallbackRow& row, Execution& execution) {
   if (passes(filters_[row.pipeline])) join(0, row, execution);
 }
 
-// As the engine joins, one join after the other in the planner's order.
+// Joins as the engine does, one join after the other in the planner's order.
 void FallbackEvaluator::join(size_t depth, const FallbackRow& row, Execution& execution) {
   using engine::plan::JoinKind;
   boundary::check_for_interrupts();
@@ -279,7 +279,7 @@ void FallbackEvaluator::join(size_t depth, const FallbackRow& row, Execution& ex
   const engine::plan::Program& program = plan_.program;
   const uint32_t index = program.pipelines.back().joins[depth];
   const JoinKind kind = program.joins[index].kind;
-  if (plan_.joins[index].membership != nullptr) {  // a filter, which has passed the row; see decide()
+  if (plan_.joins[index].membership != nullptr) {  // a filter that the row has passed; see decide()
     if (is_in_pass(depth, execution)) join(depth + 1, row, execution);
     return;
   }
@@ -304,8 +304,8 @@ void FallbackEvaluator::join(size_t depth, const FallbackRow& row, Execution& ex
   join(depth + 1, row, execution);
 }
 
-// The row's keys as the table of a join has them; those that the engine cannot hold as nulls, as decide_build() has
-// them.
+// The row's keys in the form of the join table. Keys that the engine cannot represent become NULL, as in
+// decide_build().
 FallbackEvaluator::Keys FallbackEvaluator::outer_key_values(size_t depth) {
   const engine::plan::Program& program = plan_.program;
   const uint32_t join = program.pipelines.back().joins[depth];
@@ -325,7 +325,7 @@ bool FallbackEvaluator::is_in_pass(size_t depth, const Execution& execution) {
   return !execution.is_partitioned(join) || execution.is_in_pass(join, outer_key_values(depth).values);
 }
 
-// Build rows with the row's key. False when another pass over the outer side looks for them.
+// Finds the build rows with the row's key. False when the row belongs to another pass over the outer side.
 bool FallbackEvaluator::find_candidates(size_t depth, const Execution& execution, std::vector<int64_t>* candidates) {
   const uint32_t join = plan_.program.pipelines.back().joins[depth];
   const Keys keys = outer_key_values(depth);
@@ -339,7 +339,7 @@ bool FallbackEvaluator::find_candidates(size_t depth, const Execution& execution
   return true;
 }
 
-// Build rows with a key that the engine cannot hold, and the row's key, compared by PostgreSQL.
+// Finds the build rows whose key equals the row's key, where the engine cannot represent this key. PostgreSQL compares.
 void FallbackEvaluator::find_odd_candidates(size_t depth, std::vector<int64_t>* candidates) {
   const OddRows& odd_rows = odd_rows_[plan_.program.pipelines.back().joins[depth]];
   if (odd_rows.by_key.empty()) return;
@@ -392,7 +392,7 @@ void FallbackEvaluator::clear_payload(size_t join) {
   for (const int slot : plan_.joins[join].payload_slots) slot_->tts_isnull[slot - 1] = true;
 }
 
-// Makes a lasting copy of `value` the output `i` of a row.
+// Makes output `i` of a row a lasting copy of `value`.
 void FallbackEvaluator::queue_value(Value value, size_t i, Row* row) {
   row->values[i] = value.datum;
   row->nulls[i] = value.is_null;
@@ -407,7 +407,7 @@ void FallbackEvaluator::queue_value(Value value, size_t i, Row* row) {
   });
 }
 
-// Queues the row in the slot: its outputs, or a group of its own.
+// Queues the result of the row in the slot: its outputs, or a group of its own.
 void FallbackEvaluator::emit() {
   const size_t count = plan_.outputs.size();
   MemoryContext memory = queue_memory_;

@@ -1,4 +1,4 @@
-// Fallback rows, decided by PostgreSQL's own expressions in PostgreSQL's order. Used by QueryRun.
+// Evaluates fallback rows with PostgreSQL's own expressions in PostgreSQL's order. Used by QueryRun.
 // C++ code: throws PostgresError (also the query's own errors) and StatusError.
 #pragma once
 
@@ -19,22 +19,23 @@ class FallbackEvaluator {
   /// Compiles the expressions; they live as long as the executor state.
   FallbackEvaluator(CustomScanState* state, const PlanSpec& plan);
 
-  /// Where rows come from, one for each pipeline. Forgets queued rows.
+  /// Sets the sources of rows, one for each pipeline. Drops queued rows.
   void bind(std::vector<source::RowSource*> sources);
 
-  /// Counts the reasons of all rows from now on in `reasons`, which outlives this.
+  /// Counts the reasons of all later rows in `reasons`, which outlives this object.
   void count_reasons(FallbackReasons* reasons) { reasons_ = reasons; }
 
-  /// Decides a row of the last pipeline; what it results in is queued for pop().
+  /// Evaluates a row of the last pipeline, and queues its results for pop().
   void decide(const engine::op::FallbackRow& row, engine::exec::Execution& execution);
 
-  /// The table of `join` is built anew.
+  /// Prepares for a new table of `join`.
   void begin_build(uint32_t join);
-  /// Decides a row of a build pipeline and adds it to its table when it passes the filters. One with a key that the
-  /// engine cannot hold equals no key that it can: the table has it, where nothing finds it, and it is stored here.
+  /// Evaluates a row of a build pipeline, and adds it to the join table if it passes the filters. A key that the engine
+  /// cannot represent equals no key of another row that it can represent. So the table stores it as NULL, where no
+  /// look-up finds it, and this object stores the row as well.
   void decide_build(const engine::op::FallbackRow& row, uint32_t join, engine::exec::Execution& execution);
 
-  /// The oldest queued row becomes the current one; false when there is none, and then its memory is released.
+  /// Makes the oldest queued row the current one. False when there is none; the queue's memory is then released.
   bool pop();
   bool has_rows() const { return !queue_.empty(); }
   /// Values of the current row, one for each output. Does not throw.
@@ -46,18 +47,18 @@ class FallbackEvaluator {
     Datum datum;
     bool is_null;
   };
-  /// A build row with values that the engine cannot hold; they live in the executor's memory.
+  /// A build row with values that the engine cannot represent. They live in the executor's memory.
   struct OddRow {
     int64_t build_row = -1;    // in the table
-    bool has_odd_key = false;  // it is not found there
+    bool has_odd_key = false;  // the join table's look-up does not find it
     std::vector<Value> keys, payload;
   };
-  /// Those of a join.
+  /// The odd rows of one join.
   struct OddRows {
     std::vector<OddRow> rows;
     std::unordered_map<int64_t, size_t> by_build_row;
-    std::unordered_multimap<uint32_t, size_t> by_key;  // those with an odd key, by hash_of()
-    MemoryContext memory = nullptr;                    // of their values
+    std::unordered_multimap<uint32_t, size_t> by_key;  // rows with an odd key, by hash_of()
+    MemoryContext memory = nullptr;                    // for their values
   };
   struct Row {
     Datum* values = nullptr;
@@ -88,8 +89,8 @@ class FallbackEvaluator {
 
   const PlanSpec& plan_;
   std::vector<source::RowSource*> sources_;
-  ExprContext* context_;        // its per-tuple memory is that of the row being decided
-  MemoryContext queue_memory_;  // of the queued rows
+  ExprContext* context_;        // its per-tuple memory belongs to the current row
+  MemoryContext queue_memory_;  // for queued rows
   TupleTableSlot* slot_;
   std::vector<ExprState*> filters_;        // for each pipeline; nullptr = none
   std::vector<ExprState*> match_filters_;  // for each join; nullptr = none
@@ -103,7 +104,7 @@ class FallbackEvaluator {
   std::vector<Aggregate> aggregates_;
   std::vector<Datum> values_read_;  // of one row of a source
   std::unique_ptr<bool[]> nulls_read_;
-  FallbackReasons* reasons_ = nullptr;  // nullptr: nobody asks
+  FallbackReasons* reasons_ = nullptr;  // nullptr: nobody asked for reasons
   std::deque<Row> queue_;
   Row current_;
 };

@@ -63,7 +63,7 @@ void FallbackRows::decide(const std::vector<FallbackRow>& rows, Execution& execu
 
 void FallbackRows::take_from(Execution& execution) {
   source::RowSource* probing = sources_.rows(sources_.probing());
-  probing->begin_fallback();  // before the engine is asked
+  probing->begin_fallback();  // before rows are taken from the engine
   decide_all(execution.take_fallback_rows(), execution);
   probing->end_fallback();
 }

@@ -1,5 +1,5 @@
-// Rows that the engine cannot evaluate: how they are taken from it, counted and decided by PostgreSQL, and what they
-// result in. Used by QueryRun. C++ code: throws PostgresError (also the query's own errors) and StatusError.
+// Fallback rows: takes them from the engine, counts them, lets PostgreSQL evaluate them, and returns the resulting
+// rows. Used by QueryRun. C++ code: throws PostgresError (also the query's own errors) and StatusError.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,26 @@ class FallbackRows {
   FallbackRows(CustomScanState* state, const PlanSpec& plan, SourceSet& sources)
       : state_(state), plan_(plan), sources_(sources) {}
 
-  /// Decides rows of the pipeline that probes, which `execution` has left to PostgreSQL.
+  /// Evaluates fallback rows of the probing pipeline.
   void decide(const std::vector<engine::op::FallbackRow>& rows, engine::exec::Execution& execution);
-  /// The same of those that it has left since it was asked last.
+  /// Evaluates the fallback rows that `execution` has left since the last call.
   void take_from(engine::exec::Execution& execution);
-  /// Decides rows of a pipeline that builds a join table, and adds them to it.
+  /// Evaluates fallback rows of a build pipeline, and adds them to its join table.
   void decide_build(uint32_t pipeline, const std::vector<engine::op::FallbackRow>& rows,
                     engine::exec::Execution& execution);
 
-  /// The oldest resulting row becomes the current one; false when there is none.
+  /// Makes the oldest resulting row the current one; false when there is none.
   bool pop() { return evaluator_ != nullptr && evaluator_->pop(); }
   bool has_results() const { return evaluator_ != nullptr && evaluator_->has_rows(); }
   /// Puts the current row's outputs into `slot`. Does not throw.
   void fill(TupleTableSlot* slot) const;
 
-  /// The NOTICE that was asked for, if there were rows; not after an error.
+  /// Raises the NOTICE about fallback rows if the session wants it. Not to be called after an error.
   void tell();
 
-  /// Of all runs.
+  /// Number of rows over all runs.
   int64_t count() const { return count_; }
-  /// Forgets the rows of the run.
+  /// Drops the rows of the run.
   void restart();
 
  private:
@@ -49,9 +49,9 @@ class FallbackRows {
   CustomScanState* state_;
   const PlanSpec& plan_;
   SourceSet& sources_;
-  std::unique_ptr<FallbackEvaluator> evaluator_;  // nullptr: no row has needed it
+  std::unique_ptr<FallbackEvaluator> evaluator_;  // nullptr: no fallback row so far
   bool is_bound_ = false;                         // evaluator_ has this run's sources
-  bool is_told_ = false;                          // at the end, by a NOTICE
+  bool is_told_ = false;                          // a NOTICE tells of them at the end
   FallbackReasons reasons_;
   int64_t count_ = 0;
 };

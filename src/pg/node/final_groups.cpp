@@ -41,7 +41,7 @@ Way choose_way(CustomScanState* node) {
   return merges ? Way::kEngine : Way::kPostgres;
 }
 
-// The next group of the engine, counted as a row of its node.
+// Fetches the next group from the engine. It counts as a row of the engine's node.
 bool fill_from_engine(CustomScanState* node, TupleTableSlot* slot) {
   PlanState* below = engine_node_of(node);
   QueryRun* run = engine_run(below);
@@ -74,7 +74,7 @@ TupleTableSlot* exec(CustomScanState* node) {
   });
 }
 
-// Nodes below are only rescanned by those that have run.
+// Rescans child nodes, but only those that have run.
 void rescan(CustomScanState* node) {
   PlanState* child = child_of(node);
   PlanState* below = engine_node_of(node);
@@ -99,7 +99,7 @@ void explain(CustomScanState* node, List*, ExplainState* es) {
   ExplainPropertyText("Groups Merged By", way == Way::kEngine ? engine : host, es);
 }
 
-// On the CPU device, then on a GPU.
+// Names on the CPU device, then on a GPU.
 constexpr const char* kNames[] = {"CpuAgg", "GpuAgg"};
 constexpr CustomExecMethods kExecMethods[] = {exec_methods(kNames[0], begin, exec, end, rescan, explain),
                                               exec_methods(kNames[1], begin, exec, end, rescan, explain)};

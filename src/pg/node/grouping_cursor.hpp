@@ -1,5 +1,5 @@
-// For which grouping set the current group is handed over: PostgreSQL's final aggregation gets a group of the engine
-// once for each set. Knows nothing of PostgreSQL. Used by QueryRun.
+// Tracks the grouping set for which the current group is returned. PostgreSQL's final aggregation gets each group of
+// the engine once for each set. Independent of PostgreSQL. Used by QueryRun.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@ namespace strom::pg::node {
 
 class GroupingCursor {
  public:
-  /// `is_empty`: for each set whether it has no keys, and so a group even if there is no row. Without any set each
-  /// group is handed over once.
+  /// `is_empty`: for each set whether it has no keys; such a set has a group even if there is no row. Without sets,
+  /// each group is returned once.
   explicit GroupingCursor(std::vector<bool> is_empty) : is_empty_(std::move(is_empty)) {}
 
-  /// The set that the current group is of.
+  /// The set to which the current group belongs.
   size_t set() const { return set_; }
 
-  /// Moves to the group of no rows of the next empty set; false when each has had it.
+  /// Moves to the next empty set, for its group of no rows; false when there is no further one.
   bool next_empty() {
     while (asked_ < is_empty_.size()) {
       if (!is_empty_[asked_++]) continue;
@@ -26,20 +26,20 @@ class GroupingCursor {
     }
     return false;
   }
-  /// Moves on to the next set of the current row; false when it is a new row's turn.
+  /// Moves to the next set of the current row; false when the row has had all its sets.
   bool next_of_row() {
     if (!has_all_sets_ || set_ + 1 >= is_empty_.size()) return false;
     ++set_;
     return true;
   }
-  /// A new row has become the current one. `own_set`: the only set that it is of; -1: it is of all.
+  /// Starts with a new row. `own_set`: the only set to which it belongs; -1: it belongs to all.
   void begin_row(int own_set) {
     has_all_sets_ = own_set < 0;
     set_ = own_set < 0 ? 0 : static_cast<size_t>(own_set);
   }
-  /// There is no current row.
+  /// Ends the current row; there is no next one.
   void end_rows() { has_all_sets_ = false; }
-  /// The first group is the next one again.
+  /// Starts again with the first group.
   void restart() {
     set_ = asked_ = 0;
     has_all_sets_ = false;
@@ -48,8 +48,8 @@ class GroupingCursor {
  private:
   const std::vector<bool> is_empty_;
   size_t set_ = 0;
-  size_t asked_ = 0;           // sets that were asked for a group of no rows
-  bool has_all_sets_ = false;  // there is a current row, and it is of all sets
+  size_t asked_ = 0;           // sets for which next_empty() has returned true
+  bool has_all_sets_ = false;  // the current row belongs to all sets
 };
 
 }  // namespace strom::pg::node

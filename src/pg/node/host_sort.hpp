@@ -1,5 +1,5 @@
-// PostgreSQL's sort of a node's rows, for those that the engine cannot keep in memory, or that PostgreSQL decides. Used
-// by QueryRun. C++ code: throws PostgresError.
+// Sorts a node's rows by PostgreSQL's sort, for rows that exceed the engine's memory and for fallback rows. Used by
+// QueryRun. C++ code: throws PostgresError.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@ namespace strom::pg::node {
 
 class HostSort {
  public:
-  /// What it takes up is freed by end(), or with the query.
+  /// end() frees its memory, or the end of the query does.
   HostSort(CustomScanState* state, const std::vector<SortSpec>& order);
 
   /// May ereport.
   void put(TupleTableSlot* row) { tuplesort_puttupleslot(sort_, row); }
-  /// There are no more rows.
+  /// Sorts. All rows have been put.
   void sort();
-  /// The next row in order becomes the current one; false when there is none.
+  /// Makes the next row in order the current one; false when there is none.
   bool next();
   /// Copies the current row, which stays until next(). May ereport.
   void fill(TupleTableSlot* slot) const;

@@ -1,4 +1,5 @@
-// The executor's callbacks: plain structs and PostgreSQL calls here, C++ behind boundary::entry in QueryRun.
+// The executor's callbacks. This file has plain structs and calls of PostgreSQL; C++ code is in QueryRun, behind
+// boundary::entry.
 #include "pg/node/node.hpp"
 
 #include "pg/boundary/boundary.hpp"
@@ -29,7 +30,7 @@ EngineScanState* state_of(CustomScanState* node) { return reinterpret_cast<Engin
 
 void begin(CustomScanState* node, EState* estate, int eflags) {
   const auto* plan = reinterpret_cast<CustomScan*>(node->ss.ps.plan);
-  node->ss.ss_currentRelation = nullptr;  // WHERE CURRENT OF would take the node's rows for the table's, places and all
+  node->ss.ss_currentRelation = nullptr;  // else WHERE CURRENT OF would take the node's rows for the table's
   ListCell* cell;
   foreach (cell, plan->custom_plans)
     node->custom_ps = lappend(node->custom_ps, ExecInitNode(static_cast<Plan*>(lfirst(cell)), estate,
@@ -41,7 +42,7 @@ void begin(CustomScanState* node, EState* estate, int eflags) {
 
 enum class Step { kYes, kNo, kSessionEnds };
 
-// When there is not even memory for this, the error says no more than that.
+// If there is no memory for this text either, a plain out-of-memory error is raised.
 [[noreturn]] void throw_out_of_memory() {
   throw boundary::StatusError(
       Status(ErrorCode::kOutOfMemory, "out of memory")
@@ -51,7 +52,7 @@ enum class Step { kYes, kNo, kSessionEnds };
           .with_hint("Reduce pg_strom.work_memory or pg_strom.cpu_threads."));
 }
 
-// What `ask` says of the run. C++: no thread goes on behind an error.
+// Asks the run. C++: stops all threads before an error leaves.
 Step ask_run(QueryRun* run, bool (QueryRun::*ask)()) {
   return entry([=] {
     try {
@@ -99,7 +100,7 @@ void rescan(CustomScanState* node) {
       UpdateChangedParamSet(static_cast<PlanState*>(lfirst(cell)), node->ss.ps.chgParam);
   ExecClearTuple(node->ss.ss_ScanTupleSlot);
   entry([node] {
-    std::vector<bool> keep;  // a child whose parameters have changed is rescanned by ExecProcNode()
+    std::vector<bool> keep;  // children with changed parameters are rescanned by ExecProcNode()
     keep.reserve(static_cast<size_t>(list_length(node->custom_ps)));
     for (int i = 0; i < list_length(node->custom_ps); ++i)
       keep.push_back(static_cast<PlanState*>(list_nth(node->custom_ps, i))->chgParam == nullptr);
@@ -107,7 +108,7 @@ void rescan(CustomScanState* node) {
   });
 }
 
-// Also called between the fetches of a cursor.
+// Also called between fetches of a cursor.
 void shutdown(CustomScanState* node) {
   if (QueryRun* run = state_of(node)->run.get()) entry([run] { run->check_result(); });
 }
@@ -136,7 +137,7 @@ constexpr CustomExecMethods engine_methods(const char* name) {
   return methods;
 }
 
-// By PlanKind: on the CPU device, then on a GPU.
+// Names by PlanKind: on the CPU device, then on a GPU.
 constexpr const char* kNames[] = {"CpuScan", "CpuJoin", "CpuPreAgg", "GpuScan", "GpuJoin", "GpuPreAgg"};
 constexpr int kKinds = 3;
 constexpr CustomExecMethods kExecMethods[] = {engine_methods(kNames[0]), engine_methods(kNames[1]),

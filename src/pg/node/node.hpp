@@ -6,16 +6,16 @@
 
 namespace strom::pg::node {
 
-/// Makes the nodes known by name, so that plans can be read back from text (parallel workers, debugging). May ereport.
+/// Registers the nodes by name, so that plans can be read back from text (parallel workers, debugging). May ereport.
 void register_methods();
 
-/// Methods of a plan; `kind`: PlanKind.
+/// The methods of a plan; `kind` is a PlanKind.
 const CustomScanMethods* scan_methods(int kind, bool on_gpu);
 
 /// True for plans of these nodes.
 bool is_engine_plan(const CustomScan* plan);
 
-/// True for those of them that the planner has made for a GPU.
+/// True for engine plans that the planner has made for a GPU.
 bool is_gpu_plan(const CustomScan* plan);
 
 }  // namespace strom::pg::node

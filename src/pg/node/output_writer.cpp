@@ -14,7 +14,7 @@ void OutputWriter::put_column(TupleTableSlot* slot, size_t i, const ResultColumn
   slot->tts_isnull[i] = column.flags != nullptr && (column.flags[row] & 1) != 0;
   if (slot->tts_isnull[i] || codec::load_datum(output.type.type, column.values, row, &slot->tts_values[i])) return;
   const bool invalid = sources_.may_have_invalid_text() && !codec::is_valid_text(output.type.type, column.values, row);
-  if (invalid)  // zeros in place of text that has vanished are no valid text
+  if (invalid)  // text is all zeros after its file was truncated
     boundary::entry([this] { sources_.check_files(true); });
   slot->tts_values[i] =
       codec::datum_from_register(output.type.type, output.type.scale, output.length, column.values, row, invalid);

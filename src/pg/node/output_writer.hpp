@@ -13,18 +13,19 @@ class OutputWriter {
  public:
   OutputWriter(const PlanSpec& plan, SourceSet& sources) : plan_(plan), sources_(sources) {}
 
-  /// A row, or a group with transition states of its aggregates.
+  /// Puts a row, or a group with the transition states of its aggregates, into the slot.
   void put_row(TupleTableSlot* slot, const engine::op::ResultBatch& batch, int64_t row) const;
-  /// A group with the results of its aggregates; `averages` tells for each output whether it is an average.
+  /// Puts a group with the results of its aggregates into the slot. `averages` tells for each output whether it is an
+  /// average.
   void put_group(TupleTableSlot* slot, const engine::op::ResultBatch& batch, int64_t row, const bool* averages) const;
-  /// The group of no rows.
+  /// Puts the group of no rows into the slot.
   void put_empty_group(TupleTableSlot* slot) const;
   /// Makes the group in `slot` one of grouping set `set`.
   void apply_grouping_set(TupleTableSlot* slot, size_t set) const;
-  /// Attributes that are no outputs are null.
+  /// Sets attributes that are not outputs to NULL.
   void clear_others(TupleTableSlot* slot) const;
 
-  /// True when the results of all aggregates are known, and equal keys are the same.
+  /// True when the results of all aggregates can be computed, and equal keys are the same.
   bool has_final_groups() const;
 
  private:

@@ -11,8 +11,8 @@ using engine::plan::Constant;
 
 namespace {
 
-// setrefs.c makes references of what is an output of the node as well; outputs are no input of a parameter. May
-// ereport.
+// Replaces references to the node's outputs by the expressions behind them. setrefs.c makes such references, but a
+// parameter cannot read outputs. May ereport.
 Node* without_references(Node* node, void* tlist) {
   if (node != nullptr && IsA(node, Var) && reinterpret_cast<Var*>(node)->varno == INDEX_VAR) {
     const int position = reinterpret_cast<Var*>(node)->varattno;
@@ -39,8 +39,7 @@ ExprState* Parameters::compiled(int param) {
   return expressions_[index];
 }
 
-// None: finding it raised an error, which is one only for rows that ask for it, so that PostgreSQL finds it again for
-// them.
+// nullopt: evaluation raised an error. It only counts for rows that need the value; PostgreSQL will raise it for them.
 std::optional<eval::EarlyValue> Parameters::value_of(ExprState* expression, bool may_raise) {
   ExprContext* context = state_->ss.ps.ps_ExprContext;
   if (may_raise && !IsInParallelMode()) return eval::evaluate_early(expression, context);

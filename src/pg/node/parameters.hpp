@@ -1,5 +1,5 @@
-// Values of the expressions without columns that a program takes from outside: parameters of the statement, stable
-// functions, what is known of the rows of sub-queries. Used by QueryRun. C++ code: throws PostgresError.
+// Values of expressions without columns that a program takes as input: parameters of the statement, stable functions,
+// and facts about the rows of sub-queries. Used by QueryRun. C++ code: throws PostgresError.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ class Parameters {
  public:
   Parameters(CustomScanState* state, const PlanSpec& plan) : state_(state), plan_(plan) {}
 
-  /// By Constant::param. What the rows of sub-queries tell is unheld.
+  /// Values indexed by Constant::param. Facts about sub-queries are marked as unheld, because they are not known yet.
   std::vector<engine::plan::Constant> evaluate(const Subplans& subplans);
 
  private:
@@ -26,7 +26,7 @@ class Parameters {
 
   CustomScanState* state_;
   const PlanSpec& plan_;
-  std::vector<ExprState*> expressions_;  // by Constant::param; compiled at the first use
+  std::vector<ExprState*> expressions_;  // by Constant::param; compiled at first use
 };
 
 }  // namespace strom::pg::node

@@ -1,6 +1,6 @@
-// The formats are those of PostgreSQL's src/backend/utils/adt: int4_avg_accum and float8_accum keep arrays,
+// The formats are those of PostgreSQL's src/backend/utils/adt. int4_avg_accum and float8_accum keep arrays.
 // int8_avg_serialize, numeric_avg_serialize, numeric_poly_serialize and numeric_serialize define the bytes of the
-// others; they are the same in PostgreSQL 15 to 18.
+// others. They are the same in PostgreSQL 15 to 18.
 #include "pg/node/partial_state.hpp"
 
 #include <cmath>
@@ -34,11 +34,11 @@ Datum int8_pair(int64_t count, int64_t sum) {
   return PointerGetDatum(construct_array(elements, 2, INT8OID, sizeof(int64_t), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
-// Of NaN and infinities, as float8_accum() has it.
+// The sum of squares for NaN and infinities, as in float8_accum().
 constexpr double kNoSquares = std::numeric_limits<double>::quiet_NaN();
 
-// avg() does not read the sum of squares, but PostgreSQL computes it, and raises an error when it overflows. That of
-// values which the engine adds up does not; float8_combine() finds what the others make of it.
+// avg() does not read the sum of squares, but PostgreSQL computes it and raises an error when it overflows. For values
+// that the engine adds up it cannot overflow. float8_combine() checks the squares of fallback rows.
 double squares_of_average(double sum) { return std::isfinite(sum) ? 0 : kNoSquares; }
 
 Datum float8_triple(double count, double sum, double squares) {
@@ -46,9 +46,9 @@ Datum float8_triple(double count, double sum, double squares) {
   return PointerGetDatum(construct_array(elements, 3, FLOAT8OID, sizeof(double), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
-// numeric_send()'s fields are those of a serialised NumericVar, in 16 instead of 32 bits.
+// The fields of numeric_send(). A serialised NumericVar has the same fields with 32 instead of 16 bits.
 struct NumericParts {
-  StringInfoData rest;  // behind the four fields: the digits
+  StringInfoData rest;  // the digits, behind the four fields
   int digits, weight, sign, scale;
 };
 
@@ -81,8 +81,8 @@ Datum int8_avg_state(int64_t count, Datum sum) {
   return PointerGetDatum(pq_endtypsend(&buffer));
 }
 
-// numeric_avg_serialize's fields, or numeric_serialize's when there is a sum of squares. NaN and infinities are counted
-// apart and are not part of `count`.
+// The fields of numeric_avg_serialize, or of numeric_serialize when there is a sum of squares. `count` does not include
+// NaN and infinities.
 Datum numeric_state(int64_t count, Datum sum, const Datum* squares) {
   NumericParts parts = parts_of(sum);
   const int special = parts.sign;
@@ -102,7 +102,7 @@ Datum numeric_state(int64_t count, Datum sum, const Datum* squares) {
     else
       send_sum(&buffer, &parts);
   }
-  pq_sendint32(&buffer, static_cast<uint32_t>(parts.scale));  // largest display scale, and how many inputs have it
+  pq_sendint32(&buffer, static_cast<uint32_t>(parts.scale));  // largest display scale, and the number of inputs with it
   pq_sendint64(&buffer, static_cast<uint64_t>(count));
   pq_sendint64(&buffer, special == kNumericNan ? 1 : 0);
   pq_sendint64(&buffer, special == kNumericPlusInfinity ? 1 : 0);
@@ -123,7 +123,7 @@ Datum numeric_poly_state(int64_t count, Datum sum, Datum squares) {
 
 Datum numeric_product(Datum a, Datum b) { return DirectFunctionCall2(numeric_mul, a, b); }
 
-// The sum of squares of integers with `scale` digits behind the point.
+// The sum of squares of integers that have `scale` digits behind the decimal point.
 Datum squares_of(const SquareSums& sums, int scale) {
   const Datum high = codec::numeric_from_int128(sums.high, 2 * scale);
   const Datum shift = codec::numeric_from_int128(static_cast<__int128>(1) << 64, 0);
@@ -133,7 +133,7 @@ Datum squares_of(const SquareSums& sums, int scale) {
 
 Datum moments_state(const Moments& moments) { return float8_triple(moments.count, moments.sum, moments.squares); }
 
-// The sum at the largest scale of its inputs.
+// The sum, at the largest scale of its inputs.
 Datum sum_of(const DecimalSum& sum) {
   const Datum high = codec::numeric_from_int128(sum.high, registry::kSummedScale);
   const Datum shift = codec::numeric_from_int128(static_cast<__int128>(1) << 64, 0);
@@ -142,7 +142,7 @@ Datum sum_of(const DecimalSum& sum) {
   return DirectFunctionCall2(numeric_round, all, Int32GetDatum(static_cast<int32_t>(sum.scale)));
 }
 
-// Of an aligned decimal.
+// The numeric for an aligned decimal.
 Datum best_decimal(__int128 aligned) {
   const Datum value = codec::numeric_from_int128(base::decimal_unscaled(aligned), registry::kSummedScale);
   return DirectFunctionCall2(numeric_round, value, Int32GetDatum(base::decimal_scale(aligned)));
@@ -155,7 +155,7 @@ Datum pair_state(const PairMoments& m) {
   return PointerGetDatum(construct_array(elements, 6, FLOAT8OID, sizeof(double), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
-// NaN and infinities have no variance.
+// The moments of one pair. NaN and infinities have no variance.
 PairMoments pair_of(double y, double x) {
   const double squares_x = std::isfinite(x) ? 0 : kNoSquares, squares_y = std::isfinite(y) ? 0 : kNoSquares;
   return {1, x, squares_x, y, squares_y, squares_x + squares_y};
@@ -166,7 +166,7 @@ T value_at(const ResultAggregate& aggregate, int64_t row) {
   return static_cast<const T*>(aggregate.values)[row];
 }
 
-// Of an accumulator that has seen no input.
+// The state of an accumulator without input.
 Datum empty_state(PartialFormat format, bool* is_null) {
   if (format == PartialFormat::kInt8Pair) return int8_pair(0, 0);
   if (format == PartialFormat::kFloat8Triple || format == PartialFormat::kFloat8Moments) return float8_triple(0, 0, 0);
@@ -227,7 +227,7 @@ bool has_final_value(const PartialType& type) {
   }
 }
 
-// As PostgreSQL's final functions: int8_avg, numeric_sum, numeric_avg, float8_avg.
+// Computes results as PostgreSQL's final functions do: int8_avg, numeric_sum, numeric_avg, float8_avg.
 Datum final_value(const PartialType& type, bool average, const ResultAggregate& aggregate, int64_t row, bool* is_null) {
   const int64_t count = aggregate.counts[row];
   if (counts(type)) return partial_state(type, aggregate, row, is_null);

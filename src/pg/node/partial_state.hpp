@@ -1,4 +1,4 @@
-// Transition states of aggregates in PostgreSQL's own format, as a partial aggregation hands them to the final one.
+// Transition states of aggregates in PostgreSQL's own formats, as partial aggregation passes them to final aggregation.
 // May ereport; results are palloc'd.
 #pragma once
 
@@ -7,7 +7,8 @@
 
 namespace strom::pg::node {
 
-/// One aggregate of the plan: its accumulator in the engine, and what PostgreSQL's combine function takes.
+/// One aggregate of the plan: its accumulator in the engine, and the format of the state for PostgreSQL's combine
+/// function.
 struct PartialType {
   registry::AccKind acc;
   registry::PartialFormat format;
@@ -16,18 +17,18 @@ struct PartialType {
   int length;                 // -1
 };
 
-/// State of group `row` of `aggregate`.
+/// The state of group `row` of `aggregate`.
 Datum partial_state(const PartialType& type, const engine::op::ResultAggregate& aggregate, int64_t row, bool* is_null);
 
-/// True when final_value() knows the result.
+/// True when final_value() can compute the result.
 bool has_final_value(const PartialType& type);
 
-/// Result of the aggregate for group `row`: of avg() when `average`.
+/// The result of the aggregate for group `row`; the one of avg() if `average`.
 Datum final_value(const PartialType& type, bool average, const engine::op::ResultAggregate& aggregate, int64_t row,
                   bool* is_null);
 
-/// State after a single input `argument` (of the aggregate's SQL argument type), with `second` for aggregates of two;
-/// `argument_null`: one of them is null. `counted`: the row passes the aggregate's filter.
+/// The state after a single input `argument` (of the aggregate's SQL argument type), with `second` for aggregates of
+/// two arguments. `argument_null`: one of them is NULL. `counted`: the row passes the aggregate's filter.
 Datum partial_state_of_row(const PartialType& type, Datum argument, Datum second, bool argument_null, bool counted,
                            bool* is_null);
 

@@ -11,7 +11,7 @@ using boundary::guard;
 
 namespace {
 
-/// With the range table indexes of run time. May ereport.
+/// A copy with the range table indexes of run time. May ereport.
 PartitionPruneInfo* at_run_time(const PartitionPruneInfo* planned, int offset) {
   auto* pruning = static_cast<PartitionPruneInfo*>(copyObjectImpl(planned));
   ListCell *hierarchy, *table;
@@ -39,7 +39,8 @@ Partitions::Partitions(CustomScanState* state, const PlanSpec& plan, const Pipel
   pruning_ = guard([&] {
     PlanState* node = &state->ss.ps;
     MemoryContext caller = MemoryContextSwitchTo(node->state->es_query_cxt);
-    // It gives the node another context for expressions; the node's own are compiled for the one it has.
+    // PostgreSQL gives the node a new expression context here. The node's own expressions are compiled for the old one,
+    // so it is restored.
     ExprContext* context = node->ps_ExprContext;
     PartitionPruneState* pruning = compat::begin_pruning(node, count, at_run_time(source.pruning, offset), &left);
     node->ps_ExprContext = context;

@@ -1,5 +1,5 @@
-// Which partitions or inheritance children of one source are read: those of the plan, less what PostgreSQL's run-time
-// pruning leaves out when the execution starts and before each scan. Used by QueryRun and EXPLAIN. May throw.
+// The partitions or inheritance children of one source that are read: those of the plan, minus those that PostgreSQL's
+// run-time pruning rules out when the execution starts and before each scan. Used by QueryRun and EXPLAIN. May throw.
 #pragma once
 
 #include <vector>
@@ -11,17 +11,17 @@ namespace strom::pg::node {
 
 class Partitions {
  public:
-  /// Evaluates what is known when the execution starts: parameters of the statement, stable functions.
+  /// Prunes by what is known when the execution starts: parameters of the statement, stable functions.
   Partitions(CustomScanState* state, const PlanSpec& plan, const PipelineSpec& source);
 
-  /// Leaves for a scan with the present parameters, ascending: indexes into PipelineSpec::leaves.
+  /// The leaves for a scan with the current parameters, in ascending order, as indexes into PipelineSpec::leaves.
   std::vector<size_t> choose();
 
-  /// Leaves that the execution may read.
+  /// The leaves that the execution may read.
   const std::vector<size_t>& left() const { return left_; }
-  /// Further ones are left out before each scan.
+  /// True if further leaves are pruned before each scan.
   bool prunes_scans() const { return pruning_ != nullptr && pruning_->do_exec_prune; }
-  /// Leaves that were read by at least one scan.
+  /// The number of leaves that at least one scan has read.
   size_t read_count() const;
 
  private:

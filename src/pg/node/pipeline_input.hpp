@@ -1,5 +1,5 @@
-// The table that a pipeline reads, or the partitions or inheritance children whose rows are its own: which parts of it
-// are read, and how they are opened. Used by SourceSet and EXPLAIN. C++ code: throws StatusError and PostgresError.
+// The table that a pipeline reads, or the partitions or inheritance children whose rows it reads. Decides which parts
+// are read and how they are opened. Used by SourceSet and EXPLAIN. C++ code: throws StatusError and PostgresError.
 #pragma once
 
 #include <memory>
@@ -18,40 +18,40 @@ namespace strom::pg::node {
 
 class PipelineInput {
  public:
-  /// Of a pipeline whose rows are a PostgreSQL plan's nothing is to be asked but rows().
+  /// If the pipeline's rows come from a PostgreSQL plan, only rows() may be called.
   PipelineInput(CustomScanState* state, const PlanSpec& plan, size_t pipeline);
   PipelineInput(const PipelineInput&) = delete;
   PipelineInput& operator=(const PipelineInput&) = delete;
 
-  /// Opens the table unless it is open.
+  /// Opens the table unless it is already open.
   source::RowSource* open();
   /// nullptr: not opened yet.
   source::RowSource* rows() const { return rows_.get(); }
-  /// Chooses what is read with the parameters of now, and begins a run over it.
+  /// Chooses what to read by the current parameters, and begins a run over it.
   void begin_run();
-  /// `keep_children`: for each child plan, what it has told is still right.
+  /// `keep_children`: for each child plan whether what it has selected is still valid.
   void restart(const std::vector<bool>& keep_children);
 
-  /// A file or folder on the storage of each part; "" where none is read.
+  /// A file or folder on the storage of each part; "" for a part that is read from none.
   std::vector<std::string> storages() const;
-  /// Nobody has checked whether texts of what was opened are valid.
+  /// True if texts of opened tables have not been checked for validity.
   bool may_have_invalid_text() const { return may_have_invalid_text_; }
-  /// True when the table has less than so many bytes; false where that is not known.
+  /// True when the table has fewer than `bytes` bytes; false if that is unknown.
   bool is_smaller_than(int64_t bytes);
 
-  /// Of one table what EXPLAIN has lines about without running it. Opens it. nullptr: nothing.
+  /// The table, opened, if EXPLAIN has lines about it without a run; else nullptr.
   const source::RowSource* explained_table();
   /// nullptr when the rows are not those of partitions or inheritance children.
   const Partitions* partitions() const { return partitions_.get(); }
 
-  /// What statistics of chunks leave out.
+  /// How statistics of chunks are used for pruning.
   struct Pruning {
-    std::vector<const Node*> clauses;           // conditions that they are asked about
-    std::vector<engine::plan::KeyColumn> keys;  // of joins, likewise; of the probing pipeline only
+    std::vector<const Node*> clauses;           // conditions that statistics can decide
+    std::vector<engine::plan::KeyColumn> keys;  // keys of joins that they can decide; only for the probing pipeline
   };
-  /// None when statistics of chunks are not asked. Opens a table that is not open.
+  /// nullopt when statistics of chunks are not used. Opens the table if necessary.
   std::optional<Pruning> pruning();
-  /// Record batches over all runs.
+  /// Numbers of record batches over all runs.
   struct BatchCounts {
     int64_t chosen = 0, skipped = 0;
   };
@@ -69,9 +69,9 @@ class PipelineInput {
   const size_t pipeline_;
   const PipelineSpec& spec_;
   std::unique_ptr<Partitions> partitions_;
-  std::unique_ptr<pruning::ChunkFilter> chunk_filter_;  // nullptr: statistics of chunks are not asked
+  std::unique_ptr<pruning::ChunkFilter> chunk_filter_;  // nullptr: statistics of chunks are not used
   std::unique_ptr<source::RowSource> rows_;
-  bool blocks_selected_ = false;  // by the child plan that tells what to read
+  bool blocks_selected_ = false;  // by the child plan that selects what to read
   bool may_have_invalid_text_ = false;
   BatchCounts batch_counts_;
 };

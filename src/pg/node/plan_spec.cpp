@@ -1,5 +1,5 @@
-// How a PlanSpec becomes nodes: a List of the version, the kind, the program and the fields. A record is a List of its
-// fields, or an IntList where these are numbers; a vector of records is a List of them.
+// Converts a PlanSpec to nodes: a List of the version, the kind, the program and the fields. A record becomes a List of
+// its fields, or an IntList if they are numbers. A vector of records becomes a List of them.
 #include "pg/node/plan_spec.hpp"
 
 #include <concepts>
@@ -16,7 +16,7 @@ using boundary::guard;
 
 namespace {
 
-/// Raised when the form of custom_private changes.
+/// Raise this when the form of custom_private changes.
 constexpr int kVersion = 2;
 
 enum SpecIndex { kVersionAt, kKindAt, kProgramAt, kFieldsAt };
@@ -28,7 +28,7 @@ concept Packed = requires { requires T::kIsPacked; };
 template <class T>
 concept NodePointer = std::same_as<T, List*> || std::same_as<T, Node*> || std::same_as<T, PartitionPruneInfo*>;
 
-/// Numbers of a record, as an IntList. A vector can only be the last field. May ereport.
+/// Writes the numbers of a record as an IntList. Only the last field can be a vector. May ereport.
 struct NumberWriter {
   List* list = nullptr;
 
@@ -102,7 +102,7 @@ struct NodeReader {
   void get(T& value) {
     value = static_cast<T>(intVal(take()));
   }
-  // The text form of a node does not tell a whole Float from an Integer.
+  // In a node's text form, a Float with a whole number looks like an Integer.
   void get(double& value) {
     const void* node = take();
     value = IsA(node, Integer) ? intVal(node) : floatVal(node);

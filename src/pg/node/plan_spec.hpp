@@ -1,10 +1,9 @@
-// What a plan of the engine's carries besides what PostgreSQL knows of a CustomScan. The planner fills a PlanSpec in
-// and writes it as nodes into custom_private; the executor and EXPLAIN read it back from there. A feature of the
-// planner adds a field: a member, and its name in the list of fields() below it. May throw, unless said otherwise.
+// What a plan of the engine contains besides PostgreSQL's fields of CustomScan. The planner fills in a PlanSpec and
+// writes it as nodes into custom_private. The executor and EXPLAIN read it back. A feature of the planner adds a field:
+// a member, and its name in the list of fields() below it. May throw, unless said otherwise.
 //
-// A slot is a 1-based position in custom_scan_tlist. Expressions refer to slots by INDEX_VAR, and setrefs.c leaves them
-// as they are. Range table indexes are written as they were when the query was planned, and are read as they are at run
-// time.
+// A slot is a 1-based position in custom_scan_tlist. Expressions refer to slots by INDEX_VAR, which setrefs.c leaves
+// unchanged. Range table indexes are written as of planning time, and reading converts them to those of run time.
 #pragma once
 
 #include <optional>
@@ -18,7 +17,7 @@ namespace strom::pg::node {
 
 enum class PlanKind : int { kScan, kJoin, kAggregation };
 
-/// A table whose rows are rows of another one: a partition, or an inheritance child.
+/// A table whose rows count as rows of another one: a partition or an inheritance child.
 struct LeafSpec {
   static constexpr bool kIsPacked = true;  // written as an IntList
   Index relid = 0;
@@ -28,20 +27,20 @@ struct LeafSpec {
   static void fields(auto& self, auto& archive) { archive(self.relid, self.kind, self.positions); }
 };
 
-/// One pipeline: where its rows come from, and which of them pass.
+/// One pipeline: the source of its rows, and the filters that they pass.
 struct PipelineSpec {
-  Index relid = 0;             // 0: rows of a child plan or of a SubPlan
-  int kind = -1;               // table::KindNumber of a table without leaves
-  int child = -1;              // not -1: rows of this child plan
-  int subplan = 0;             // not 0: rows of the SubPlan with this number
-  std::vector<int> positions;  // of the columns: attribute numbers, or resno in the child's rows
-  std::vector<int> slots;      // of the columns; 0 = the value is not needed for fallback rows
-  List* filters = nullptr;     // of Expr
-  int block_selector = -1;  // the child plan that tells what to read of the table: it makes a bitmap of blocks, or is
-                            // a sample scan; -1: everything
-  List* range_filters = nullptr;          // of Expr: the filters that the bitmap is of
-  int leaf_count = 0;                     // before pruning by the planner
-  std::vector<LeafSpec> leaves;           // not empty: the rows are theirs
+  Index relid = 0;                // 0: rows of a child plan or of a SubPlan
+  int kind = -1;                  // table::KindNumber of a table without leaves
+  int child = -1;                 // not -1: rows of this child plan
+  int subplan = 0;                // not 0: rows of the SubPlan with this number
+  std::vector<int> positions;     // of the columns: attribute numbers, or resno in the child's rows
+  std::vector<int> slots;         // of the columns; 0 = the value is not needed for fallback rows
+  List* filters = nullptr;        // of Expr
+  int block_selector = -1;        // the child plan that selects what to read of the table: it makes a bitmap of blocks,
+                                  // or is a sample scan; -1: everything
+  List* range_filters = nullptr;  // of Expr: the filters that the bitmap evaluates
+  int leaf_count = 0;             // before pruning by the planner
+  std::vector<LeafSpec> leaves;   // not empty: the source's rows are theirs
   PartitionPruneInfo* pruning = nullptr;  // of PostgreSQL, in planning-time indexes; nullptr: all leaves are read
 
   static void fields(auto& self, auto& archive) {
@@ -50,7 +49,7 @@ struct PipelineSpec {
   }
 };
 
-/// Parameters whose values are known when the rows of NOT IN's sub-query are; the expressions at their places in
+/// Parameters that get values when the rows of a NOT IN sub-query are collected. The expressions at their places in
 /// custom_exprs are its SubPlan.
 enum MembershipParam : int {
   kHasNoNull,
@@ -58,16 +57,16 @@ enum MembershipParam : int {
   kMembershipParamCount,
 };
 
-/// One join, whose inner side is the pipeline with the same number.
+/// One join. Its inner side is the pipeline with the same number.
 struct JoinSpec {
   std::vector<int> payload_slots;
   List* outer_keys = nullptr;     // of Expr
   List* inner_keys = nullptr;     // of Expr; NIL for rows of a SubPlan
-  List* key_operators = nullptr;  // OidList: what compares the outer keys with the inner ones
-  List* match_filters = nullptr;  // of Expr: clauses besides the keys that decide whether rows match
-  Node* membership = nullptr;     // for rows of a SubPlan: the filter of the outer side that the join is
-  int membership_param = -1;      // the first of the parameters that MembershipParam names, -1 = none
-  double rows = 0;                // after the join, as estimated
+  List* key_operators = nullptr;  // OidList: operators that compare outer with inner keys
+  List* match_filters = nullptr;  // of Expr: clauses other than keys that decide on matches
+  Node* membership = nullptr;     // for rows of a SubPlan: the outer side's filter that the join implements
+  int membership_param = -1;      // the first parameter of MembershipParam; -1: none
+  double rows = 0;                // estimated number of rows after the join
 
   static void fields(auto& self, auto& archive) {
     archive(self.payload_slots, self.outer_keys, self.inner_keys, self.key_operators, self.match_filters,
@@ -78,7 +77,7 @@ struct JoinSpec {
 enum class OutputKind : int {
   kColumn,     // Program outputs or group keys
   kAggregate,  // Program::aggregates
-  kGrouping,   // a value of the grouping set
+  kGrouping,   // a value that depends on the grouping set
 };
 
 struct OutputSpec {
@@ -97,16 +96,16 @@ struct OutputSpec {
   }
 };
 
-/// What is aggregated, as PostgreSQL evaluates it for fallback rows.
+/// An aggregate's arguments, as PostgreSQL evaluates them for fallback rows.
 struct AggregateSpec {
   Node* argument = nullptr;
-  Node* second = nullptr;  // of aggregates of two arguments
+  Node* second = nullptr;  // for aggregates of two arguments
   Node* filter = nullptr;
 
   static void fields(auto& self, auto& archive) { archive(self.argument, self.second, self.filter); }
 };
 
-/// One column of the order of the rows, as PostgreSQL sorts by it.
+/// One column of the order of the rows, in PostgreSQL's terms.
 struct SortSpec {
   static constexpr bool kIsPacked = true;
   int output = 0;
@@ -118,56 +117,56 @@ struct SortSpec {
   }
 };
 
-/// Each group is handed over once for each of these.
+/// A grouping set. Each group is returned once for each set.
 struct GroupingSetSpec {
   static constexpr bool kIsPacked = true;
   bool is_empty = false;    // has a group even if there is no row
-  std::vector<int> values;  // for each output: 1 = a key that the set does not have; the value of a kGrouping
+  std::vector<int> values;  // for each output: 1 = a key that the set lacks; or a kGrouping's value
 
   static void fields(auto& self, auto& archive) { archive(self.is_empty, self.values); }
 };
 
-/// An expression that stays with PostgreSQL, and why.
+/// An expression that is left to PostgreSQL, and the reason.
 struct UnsupportedSpec {
-  Node* expr = nullptr;    // with planning-time indexes; nullptr: all of them
+  Node* expr = nullptr;    // with planning-time indexes; nullptr: all expressions
   Node* reason = nullptr;  // String
 
   static void fields(auto& self, auto& archive) { archive(self.expr, self.reason); }
 };
 
-/// What the planner compared where it could choose a GPU.
+/// The costs that the planner compared when it could choose a GPU.
 struct DeviceCostSpec {
   double cpu = 0, gpu = 0;
-  double cached_bytes = 0;  // of the outermost table, on GPUs
+  double cached_bytes = 0;  // of the outermost table, cached on GPUs
 
   static void fields(auto& self, auto& archive) { archive(self.cpu, self.gpu, self.cached_bytes); }
 };
 
 struct PlanSpec {
-  /// For the planner, which then writes it.
+  /// An empty spec for the planner to fill in and write.
   PlanSpec() = default;
-  /// Reads it from a plan.
+  /// Reads the spec of a plan.
   explicit PlanSpec(const CustomScan* plan);
-  /// What becomes custom_private: lists and nodes, for copyObject and nodeToString.
+  /// The content of custom_private: lists and nodes that copyObject and nodeToString support.
   List* write() const;
 
-  const CustomScan* custom_scan = nullptr;  // where it was read from
-  int relid_offset = 0;                     // what setrefs.c has added to range table indexes since planning
+  const CustomScan* custom_scan = nullptr;  // the plan that it was read from
+  int relid_offset = 0;                     // added to range table indexes by setrefs.c
 
   PlanKind kind = PlanKind::kScan;
   engine::plan::Program program;
-  Index scanrelid = 0;                  // when planned
-  std::vector<PipelineSpec> pipelines;  // one for each join's inner side, in order, then the one that probes
+  Index scanrelid = 0;                  // at planning time
+  std::vector<PipelineSpec> pipelines;  // one for each join's inner side, in order, then the probing one
   std::vector<JoinSpec> joins;
-  List* join_filters = nullptr;                // of Expr: join clauses that are evaluated on the joined rows
-  List* group_keys = nullptr;                  // of Expr, as Program's
-  std::vector<AggregateSpec> aggregates;       // as Program's
-  std::vector<OutputSpec> outputs;             // of the node
-  std::vector<GroupingSetSpec> grouping_sets;  // empty: groups are handed over as they are
-  std::vector<SortSpec> order;                 // empty: rows come as they are found
+  List* join_filters = nullptr;                // of Expr: join clauses evaluated on joined rows
+  List* group_keys = nullptr;                  // of Expr, in Program's order
+  std::vector<AggregateSpec> aggregates;       // in Program's order
+  std::vector<OutputSpec> outputs;             // columns of the node
+  std::vector<GroupingSetSpec> grouping_sets;  // empty: groups are returned without sets
+  std::vector<SortSpec> order;                 // empty: rows are not sorted
   std::vector<UnsupportedSpec> unsupported;
-  double rows_in = 0, rows_out = 0;  // of the probing pipeline's source, as estimated: read, and after its filters
-  std::vector<DeviceCostSpec> device_costs;  // one, or none where there is no GPU to choose
+  double rows_in = 0, rows_out = 0;          // estimates: rows of the probing source, before and after its filters
+  std::vector<DeviceCostSpec> device_costs;  // one entry; empty: there was no GPU to choose
 
   static void fields(auto& self, auto& archive) {
     archive(self.scanrelid, self.pipelines, self.joins, self.join_filters, self.group_keys, self.aggregates,
@@ -176,14 +175,14 @@ struct PlanSpec {
   }
 };
 
-/// The kind of a plan, without reading the rest. Does not ereport.
+/// The kind of a plan, read without the rest. Does not ereport.
 PlanKind plan_kind(const CustomScan* plan);
 
-/// What is told of a plan that does not run.
+/// A summary of a plan that does not run.
 struct PlanSummary {
   PlanKind kind;
   List* tables;   // IntList: range table indexes at run time of the tables that the engine reads
-  List* reasons;  // of char*: why expressions stay with PostgreSQL
+  List* reasons;  // of char*: why expressions are left to PostgreSQL
 };
 /// May ereport.
 PlanSummary summary_of(const CustomScan* plan);

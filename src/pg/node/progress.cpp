@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kInterval{50};
 
-/// Places among the numbers, which are PGSTAT_NUM_PROGRESS_PARAM.
+/// Positions among the PGSTAT_NUM_PROGRESS_PARAM progress numbers.
 enum ProgressIndex : int {
   kMark = 10,
   kSteps,
@@ -30,7 +30,7 @@ int64_t mark_of(int pid) { return kMagic ^ pid; }
 
 ProgressReport* innermost = nullptr;
 
-// Other commands, such as CREATE INDEX, use more of the numbers.
+// False during other commands, such as CREATE INDEX, which use more of the numbers.
 bool may_write() {
   if (MyBEEntry == nullptr) return false;
   const ProgressCommandType command = MyBEEntry->st_progress_command;

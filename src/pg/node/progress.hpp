@@ -1,6 +1,6 @@
-// How far a running query is, for other sessions: pgstrom.stat_progress. A backend's entry in PostgreSQL's table of
-// backends has numbers for the progress of its command; queries have no such command, and COPY uses the first ones, so
-// that the last ones are free. Nothing has to be preloaded for it, and nothing remains of a backend that is gone.
+// The progress of running queries for other sessions: pgstrom.stat_progress. A backend's entry in PostgreSQL's table of
+// backends has numbers for the progress of its command. Queries do not use them, and COPY uses only the first ones, so
+// the last ones are free. Nothing needs to be preloaded, and nothing remains of a backend that is gone.
 #pragma once
 
 #include <chrono>
@@ -11,32 +11,32 @@
 namespace strom::pg::node {
 
 enum class ProgressPhase : uint8_t { kCollecting, kBuilding, kScanning };
-/// "building join table"
+/// A text for people, such as "building join table".
 const char* phase_name(ProgressPhase phase);
 
-/// Where one engine node is. Totals are 0 where they are not known.
+/// The progress of one engine node. Unknown totals are 0.
 struct ProgressState {
   ProgressPhase phase = ProgressPhase::kCollecting;
-  int step = 1, steps = 1;  // tables that are read, one after another
+  int step = 1, steps = 1;  // tables that are read one after another
   Oid table = InvalidOid;
-  int64_t chunks_done = 0, chunks = 0;  // record batches of files, pages of tables
+  int64_t chunks_done = 0, chunks = 0;  // record batches of files, or pages of tables
   int64_t rows = 0;
   int64_t bytes_done = 0, bytes = 0;
 
   bool operator==(const ProgressState&) const = default;
 };
 
-/// What other sessions see; times are TimestampTz.
+/// The progress that other sessions see. Times are TimestampTz.
 struct ToldProgress {
   ProgressState state;
   int64_t started = 0, step_started = 0;
 };
 
-/// False when a backend of process `pid` tells of no query; `numbers`: PgBackendStatus::st_progress_param.
+/// Decodes `numbers`, which are PgBackendStatus::st_progress_param. False when the backend `pid` reports no query.
 bool read_progress(int pid, const int64* numbers, ToldProgress* told);
 
-/// Of one node, from its start to its end. Of several that run in one another the innermost is told. Main thread; calls
-/// nothing of PostgreSQL's that can raise an error.
+/// Reports the progress of one node from its start to its end. If reporting nodes are nested, the innermost one is
+/// visible. Main thread; calls no PostgreSQL function that can raise an error.
 class ProgressReport {
  public:
   ProgressReport() = default;
@@ -44,9 +44,9 @@ class ProgressReport {
   ProgressReport(const ProgressReport&) = delete;
   ProgressReport& operator=(const ProgressReport&) = delete;
 
-  /// The node starts: what is short is not told.
+  /// The node starts. Short runs are never reported.
   void start();
-  /// Whether it is time to tell again.
+  /// True if it is time for the next report.
   bool is_due();
   void tell(const ProgressState& state);
   void end();

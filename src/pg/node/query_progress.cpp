@@ -1,9 +1,9 @@
-// What a QueryRun tells of itself: its progress while it runs, and its work when it has ended.
+// Reports of a QueryRun: its progress while it runs, and its work when it has ended.
 #include "pg/node/query_run.hpp"
 
 namespace strom::pg::node {
 
-// Other nodes may take long to give their rows.
+// Called before rows are collected, because other nodes may take long to produce them.
 void QueryRun::tell_collecting(size_t pipeline) {
   ProgressState state;
   state.phase = ProgressPhase::kCollecting;

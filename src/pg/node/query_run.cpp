@@ -61,7 +61,7 @@ engine::exec::Options QueryRun::options() {
   if (!stores_result_) options.inflater = source::inflater();
   options.single_byte_encoding = pg_database_encoding_max_length() == 1;
   device_selection_.set(&options);
-  options.device_keeps_joins = !was_restarted_;  // other values for each row of an outer query are not worth it
+  options.device_keeps_joins = !was_restarted_;  // not worth it if an outer query changes parameters for each row
   return options;
 }
 
@@ -84,10 +84,11 @@ void QueryRun::start() {
   if (keep_results_) results_.start_caching();
 }
 
-// PostgreSQL reads an inner side when there is a row that asks for it. Finding one costs next to nothing as a rule;
-// where it may take long, rows of inner and semi joins, which PostgreSQL may also read first, are read first.
+// PostgreSQL reads an inner side only when a row needs it. Usually such a row is found at once, so the engine looks for
+// one first. If the search may take long, inner sides of inner and semi joins are read without it: PostgreSQL may also
+// read these first.
 std::vector<Execution::Collect> QueryRun::collecting() const {
-  constexpr double kSoon = 100'000;  // rows that are looked at
+  constexpr double kSoon = 100'000;  // rows to look at
   const bool is_soon = plan_.rows_in <= kSoon * std::max(1.0, plan_.rows_out);
   std::vector<Execution::Collect> collects(sources_.size(), Execution::Collect::kNot);
   for (const engine::plan::Join& join : plan_.program.joins) {
@@ -128,13 +129,13 @@ bool QueryRun::next_batch() {
   if (run_state_ == State::kEnded) return false;
   if (run_state_ == State::kIdle) start();
   if (ResultCursor::Batch batch = next_from_engine()) {
-    // Rows that PostgreSQL decides come in between the batches, and are not cached.
+    // Fallback rows come between the batches and are not cached.
     results_.take(std::move(batch), fallback_.count() == 0, bytes_of_kilobytes(work_mem));
     return true;
   }
   run_state_ = State::kEnded;
   if (results_.is_caching())
-    release_threads();  // the execution stays: it owns values of the batches
+    release_threads();  // the execution stays, because it owns values of the batches
   else
     abandon();
   return false;
@@ -156,7 +157,7 @@ bool QueryRun::next_row() {
 
 bool QueryRun::next_input_row() {
   if (!plan_.order.empty()) return next_sorted_row();
-  // Groups come before the fallback rows: after infinity, a sum does not overflow any more.
+  // The engine's groups come before the fallback rows: after infinity, a sum does not overflow any more.
   const bool groups_first = plan_.kind == PlanKind::kAggregation;
   for (;;) {
     row_from_ = RowFrom::kResults;
@@ -201,7 +202,7 @@ void QueryRun::collect_sorted_rows() {
   if (sort_.is_by_host())
     abandon();
   else
-    release_threads();  // the execution stays: it owns values of the batches
+    release_threads();  // the execution stays, because it owns values of the batches
   sort_.finish();
 }
 
@@ -285,7 +286,7 @@ void QueryRun::abandon() {
     const Stats stats = execution_->stats();
     add_statistics(&past_stats_, stats);
     execution_.reset();
-    // The allocator keeps what the threads have freed; a session that waits for its next query should not.
+    // The allocator would keep the memory that the threads have freed, while the session waits for its next query.
     if (stats.peak_memory > kTrimmedMemory) malloc_trim(0);
   }
   results_.stop_caching();

@@ -1,5 +1,5 @@
-// One running (or merely explained) engine node: the engine's execution over the node's sources, and the rows on their
-// way to PostgreSQL. Owned by the node's memory context; node.cpp calls it. C++ code: throws StatusError and
+// One engine node that runs or is only explained: the engine's execution over the node's sources, and the rows on their
+// way to PostgreSQL. The node's memory context owns it; node.cpp calls it. C++ code: throws StatusError and
 // PostgresError. See docs/dev/executor.md.
 #pragma once
 
@@ -24,81 +24,82 @@
 
 namespace strom::pg::node {
 
-/// Thrown when the session is being terminated. PostgreSQL does that by leaving the process from within
-/// CHECK_FOR_INTERRUPTS(), which must not happen while the engine is on the stack and its threads run.
+/// Thrown when the session is being terminated. PostgreSQL terminates it by leaving the process from within
+/// CHECK_FOR_INTERRUPTS(). That must not happen while engine code is on the stack and its threads run.
 struct SessionEnds {};
 
 class QueryRun {
  public:
-  /// `keep_results`: a rescan with the same parameters is expected, which is then answered from memory.
+  /// `keep_results`: a rescan with the same parameters is expected, which cached results then answer.
   QueryRun(CustomScanState* state, bool keep_results);
 
-  /// Moves to the next row; false when there is none. fill_row() then puts it into a slot. Throws SessionEnds.
+  /// Moves to the next row; false at the end. fill_row() puts the row into a slot. Throws SessionEnds.
   bool next_row();
 
-  /// Values of the current row, for the outputs and NULL for all other attributes of `slot`; storage comes from the
-  /// current memory context. Does not throw, but may ereport.
+  /// Sets the attributes of `slot` that are outputs to the current row's values, and all others to NULL. Storage comes
+  /// from the current memory context. Does not throw, but may ereport.
   void fill_row(TupleTableSlot* slot);
 
-  /// Runs an aggregation up to its first groups. True when all its groups come once and have the results of their
-  /// aggregates: fill_group() may be used in place of fill_row() then. Before the first next_row().
+  /// Runs an aggregation up to its first groups; call it before the first next_row(). True when each group occurs only
+  /// once and has the results of its aggregates. The caller may then use fill_group() instead of fill_row().
   bool merges_groups();
-  /// The current group with its aggregates' results; `averages` tells for each output which are averages. As
-  /// fill_row().
+  /// Like fill_row(), for a group with the results of its aggregates. `averages` tells for each output whether it is an
+  /// average.
   void fill_group(TupleTableSlot* slot, const bool* averages);
 
-  /// Rows come as columns, with next_columns() in place of next_row(), which is not to be called then.
+  /// True if rows are available as columns: the caller uses next_columns() instead of next_row().
   bool has_columns() const;
-  /// Moves to the next rows; false when there are none. Throws SessionEnds.
+  /// Moves to the next rows; false at the end. Throws SessionEnds.
   bool next_columns();
-  /// All rows that next_columns() has moved to; nullptr: the one row that PostgreSQL decided, for fill_row().
+  /// The current rows of next_columns(). nullptr: the current row is a fallback row, which fill_row() returns.
   const engine::op::ResultBatch* columns() const {
     return row_from_ == RowFrom::kFallback ? nullptr : results_.batch();
   }
 
-  /// The next row is the first again. `same_parameters`: they are as before; `keep_children`: for each child plan, its
-  /// rows are still right.
+  /// Starts again with the first row. `same_parameters`: parameters have not changed. `keep_children`: for each child
+  /// plan whether its rows are still valid.
   void restart(bool same_parameters, const std::vector<bool>& keep_children);
 
-  /// Throws when a file changed under the rows that were handed out so far; more rows may be asked for after it.
+  /// Throws when a file has changed, so that rows returned so far may be wrong. The caller may continue to fetch rows
+  /// afterwards.
   void check_result();
 
-  /// Stops the threads; there are no more rows until restart().
+  /// Stops the threads. There are no more rows until restart().
   void abandon();
 
-  /// Frees what sorting by PostgreSQL takes; not after an error, which frees it.
+  /// Frees the memory of PostgreSQL's sort. Not to be called after an error, which frees it.
   void end_sort() { sort_.end(); }
 
-  /// Tells of fallback rows where the session wants to know; not after an error.
+  /// Reports fallback rows if the session wants it. Not to be called after an error.
   void tell_fallback() { fallback_.tell(); }
 
   const PlanSpec& plan() const { return plan_; }
   SourceSet& sources() { return sources_; }
   const SourceSet& sources() const { return sources_; }
-  /// Sum over all executions so far, of which the last one ends.
+  /// Sums over all executions so far. Ends the last execution.
   engine::exec::Stats stats() const;
-  /// Rows that PostgreSQL decided, of all executions.
+  /// Number of fallback rows, over all executions.
   int64_t fallback_rows() const { return fallback_.count(); }
-  /// Of all executions, the last of which has ended.
+  /// The node's work over all executions. The last one has ended.
   NodeWork work() const;
   bool was_started() const { return !past_stats_.milliseconds.empty(); }
   /// GPUs that the last execution could use, in the order of engine::exec::Stats::rows_by_device.
   const gpu::GpuDevices& devices() const { return device_selection_.devices(); }
-  /// How the rows came in order; nullptr when they did not, or not yet.
+  /// How the rows were sorted; nullptr when they were not, or not yet.
   const char* sorted_by() const { return sort_.sorted_by(); }
 
  private:
   enum class State : uint8_t {
-    kIdle,     // nothing has been asked for since the beginning or restart()
-    kRunning,  // the engine has more rows, or they are sorted and not all handed out
-    kEnded,    // all rows have been handed out, but for cached ones that are handed out again
+    kIdle,     // no row was fetched since the beginning or restart()
+    kRunning,  // there are more rows, in the engine or sorted
+    kEnded,    // all rows were returned; cached rows may be returned again
   };
-  /// What the current row is.
+  /// The kind of the current row.
   enum class RowFrom : uint8_t {
     kResults,     // a row of results_
-    kFallback,    // one that PostgreSQL decided
-    kHostSort,    // one of sort_ that PostgreSQL sorted
-    kEmptyGroup,  // the group of no rows of an empty grouping set
+    kFallback,    // a fallback row
+    kHostSort,    // a row of sort_ that PostgreSQL has sorted
+    kEmptyGroup,  // the group of no rows, for an empty grouping set
   };
 
   void start();
@@ -131,9 +132,9 @@ class QueryRun {
   GroupingCursor grouping_;
   State run_state_ = State::kIdle;
   RowFrom row_from_ = RowFrom::kResults;
-  bool has_all_groups_ = false;  // as Execution::has_all_groups() said when the last batch came
+  bool has_all_groups_ = false;  // Execution::has_all_groups() at the last batch
   bool was_restarted_ = false;
-  engine::exec::Stats past_stats_;  // of executions that have ended
+  engine::exec::Stats past_stats_;  // of earlier executions
   ProgressReport progress_;
 };
 

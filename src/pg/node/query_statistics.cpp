@@ -15,7 +15,7 @@ namespace strom::pg::node {
 
 namespace {
 
-constexpr int kMostQueries = 1000;  // of more, those that have not run for the longest time are forgotten
+constexpr int kMostQueries = 1000;  // beyond this, the least recently run ones are dropped
 constexpr const char kTranche[] = "pg_strom_queries";
 
 struct SharedWorks {
@@ -47,7 +47,7 @@ void on_startup() {
   LWLockRelease(AddinShmemInitLock);
 }
 
-// Statements without an identifier are told apart by their text.
+// Statements without an identifier are distinguished by a hash of their text.
 uint64_t query_id(const EState* estate, const char* text) {
   if (estate->es_plannedstmt != nullptr && estate->es_plannedstmt->queryId != 0)
     return static_cast<uint64_t>(estate->es_plannedstmt->queryId);
@@ -60,7 +60,7 @@ struct StatementText {
   int length;
 };
 
-// With $n for constants; as it was written where it has none, or was not parsed in this session lately.
+// The text with $n for constants. The original text, if it has no constants or was not parsed in this session lately.
 StatementText text_of(const EState* estate, const char* source, uint64_t id) {
   if (const char* noted = noted_text(id)) return {noted, static_cast<int>(strlen(noted))};
   int offset = -1, length = 0;
@@ -72,7 +72,7 @@ StatementText text_of(const EState* estate, const char* source, uint64_t id) {
   return {begin, length};
 }
 
-// That of the query, or one to be used for it.
+// The query's entry, or one that it can take over.
 QueryWork* entry_of(Oid user, Oid database, uint64_t id) {
   QueryWork* oldest = &shared->entries[0];
   for (QueryWork& entry : shared->entries) {

@@ -1,5 +1,5 @@
-// What engine nodes have done, for each query, in shared memory: pgstrom.stat_queries. Only where the extension is in
-// shared_preload_libraries; nothing is kept over a restart. May ereport.
+// The work of engine nodes for each query, in shared memory: pgstrom.stat_queries. Requires the extension in
+// shared_preload_libraries. A restart loses it. May ereport.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace strom::pg::node {
 
-/// Asks for the memory; called once by _PG_init.
+/// Requests the shared memory; called once by _PG_init.
 void request_query_statistics();
 
-/// Of one execution of a node, or of many.
+/// The work of one or more executions of a node.
 struct NodeWork {
   double milliseconds = 0;
   int64_t rows_read = 0, chunks_read = 0, chunks_skipped = 0, fallback_rows = 0, device_rows = 0, peak_memory = 0;
 };
 
-/// Adds `work` to what is known of the query that `estate` runs. Nothing without the memory.
+/// Adds `work` to the entry of the query that `estate` runs. Does nothing if there is no shared memory.
 void add_query_work(const EState* estate, const NodeWork& work);
 
 constexpr int kQueryTextBytes = 1024;
@@ -26,17 +26,17 @@ struct QueryWork {
   Oid user, database;
   uint64_t query_id;
   int64_t executions;  // of nodes; 0: an unused entry
-  NodeWork work;       // sums, but for peak_memory
+  NodeWork work;       // sums; peak_memory is a maximum
   double least_ms, most_ms;
   TimestampTz last;
   int encoding;                // of the text
-  char text[kQueryTextBytes];  // with $n for its constants where they are known, cut
+  char text[kQueryTextBytes];  // may be cut off; has $n for constants where they are known
 };
 
-/// False when the extension is not preloaded; then the functions below are not to be called.
+/// False when the extension is not preloaded. The functions below must not be called then.
 bool has_query_statistics();
 struct QueryWorks {
-  QueryWork* entries;  // the caller's, in its memory context
+  QueryWork* entries;  // in the caller's memory context
   int count;
   TimestampTz reset;
 };

@@ -15,7 +15,7 @@ namespace strom::pg::node {
 
 namespace {
 
-constexpr long kMostTexts = 1000;  // of a session; then all are forgotten
+constexpr long kMostTexts = 1000;  // of a session; when reached, all are dropped
 
 struct NotedText {
   uint64_t query_id;
@@ -53,16 +53,16 @@ class Tokens {
  public:
   explicit Tokens(const char* text) : text_(text) {
     scanner_ = scanner_init(text, &extra_, &ScanKeywords, ScanKeywordTokens);
-    extra_.escape_string_warning = false;  // has been given when the statement was parsed
+    extra_.escape_string_warning = false;  // the warning was given when the statement was parsed
   }
 
-  // The length of the constant at `place`, which is behind those asked for before; negative without one.
+  // The length of the constant at `place`, which is behind the places of earlier calls; negative if there is none.
   int length_at(int place) {
     YYLTYPE at = 0;
     do {
       if (core_yylex(&value_, &at, scanner_) == 0) return -1;
     } while (at < place);
-    // A negative number is two tokens at the place of the first one.
+    // A negative number consists of two tokens, the first of which is at `place`.
     if (text_[place] == '-' && core_yylex(&value_, &at, scanner_) == 0) return -1;
     return static_cast<int>(strlen(extra_.scanbuf + place));  // flex ends the token with a zero byte
   }
@@ -76,7 +76,7 @@ class Tokens {
   core_YYSTYPE value_;
 };
 
-// `text`, which begins at `offset` of what was parsed.
+// Replaces constants in `text`, which begins at `offset` of the parsed text.
 char* normalised(const char* text, int offset, const JumbleState* state) {
   const int count = state->clocations_count;
   auto* places = static_cast<LocationLen*>(palloc(sizeof(LocationLen) * static_cast<size_t>(count)));
@@ -88,7 +88,7 @@ char* normalised(const char* text, int offset, const JumbleState* state) {
   int copied = 0, last = -1, number = compat::numbers_taken(state);
   for (int i = 0; i < count; ++i) {
     const int place = places[i].location - offset;
-    if (place <= last || compat::is_named_parameter(state, places[i])) continue;  // the same constant again
+    if (place <= last || compat::is_named_parameter(state, places[i])) continue;  // not a new constant
     const bool is_list = compat::is_squashed(places[i]);
     const int length = is_list ? places[i].length : tokens.length_at(place);
     if (length < 0) break;

@@ -71,7 +71,7 @@ void rescan(CustomScanState* node) {
   PlanState* child = child_of(node);
   if (node->ss.ps.chgParam != nullptr) UpdateChangedParamSet(child, node->ss.ps.chgParam);
   ExecClearTuple(node->ss.ss_ScanTupleSlot);
-  if (child->chgParam == nullptr) ExecReScan(child);  // else ExecProcNode() does
+  if (child->chgParam == nullptr) ExecReScan(child);  // else ExecProcNode() rescans it
 }
 
 void end(CustomScanState* node) { ExecEndNode(child_of(node)); }

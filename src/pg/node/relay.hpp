@@ -1,5 +1,5 @@
-// CpuRelay: hands the rows of a PostgreSQL plan on under other expressions, and makes transition states of aggregates
-// from single values. Between the plans that src/pg/planner/paths/mixed_aggregates.cpp puts together.
+// CpuRelay: returns the rows of a PostgreSQL plan under other expressions, and makes transition states of aggregates
+// from single values. It connects the plans that src/pg/planner/paths/mixed_aggregates.cpp combines.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
@@ -8,13 +8,13 @@ namespace strom::pg::node {
 
 /// Fields of an output's IntList in custom_private.
 enum RelayField : int {
-  kRelayColumn,    // of the child's rows, from 1; 0: NULL
-  kRelayFormat,    // registry::PartialFormat of the state that is made, -1: the value as it is
+  kRelayColumn,    // column of the child's rows, from 1; 0: NULL
+  kRelayFormat,    // registry::PartialFormat of the state to make; -1: the plain value
   kRelayAcc,       // registry::AccKind, for a state
   kRelayArgument,  // registry::TypeId, for a state
 };
 
-/// As register_methods(). May ereport.
+/// Like node::register_methods(). May ereport.
 void register_relay();
 
 const CustomScanMethods* relay_methods();

@@ -1,5 +1,5 @@
-// The row of the engine's results that is the current one, and the batches that are cached for a rescan with the same
-// parameters. Knows nothing of PostgreSQL. Used by QueryRun.
+// The current row of the engine's results, and the batches that are cached for a rescan with the same parameters.
+// Independent of PostgreSQL. Used by QueryRun.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ class ResultCursor {
  public:
   using Batch = std::shared_ptr<const engine::op::ResultBatch>;
 
-  /// nullptr: there is no current batch.
+  /// The current batch, or nullptr.
   const engine::op::ResultBatch* batch() const { return batch_.get(); }
-  /// In batch(); -1 before its first one.
+  /// The current row in batch(); -1 before its first row.
   int64_t row() const { return row_; }
 
-  /// Moves to the next row of the batch; false when there is none, and then there is no batch either.
+  /// Moves to the next row of the batch. False at its end; there is no current batch then.
   bool next_row() {
     if (batch_ != nullptr && ++row_ < batch_->rows) return true;
     drop_batch();
@@ -36,22 +36,22 @@ class ResultCursor {
     row_ = -1;
   }
 
-  /// Batches that come from now on are cached.
+  /// Caches later batches.
   void start_caching() { is_caching_ = true; }
-  /// The batches cannot be handed out again.
+  /// Stops caching: the batches cannot be returned again.
   void stop_caching() { is_caching_ = false; }
   bool is_caching() const { return is_caching_; }
-  /// A new batch becomes the current one, before its first row. Caching ends for good when `may_cache` is false or
-  /// there are more than `limit` bytes.
+  /// Makes a new batch the current one, before its first row. Caching stops for good if `may_cache` is false or more
+  /// than `limit` bytes are cached.
   void take(Batch batch, bool may_cache, int64_t limit);
-  /// The next cached batch becomes the current one, before its first row; false when all have been handed out.
+  /// Makes the next cached batch the current one, before its first row; false when all have been returned.
   bool next_cached();
-  /// All cached batches are to be handed out again. Only while caching.
+  /// Starts again with the first cached batch. Only while caching.
   void rewind() {
     drop_batch();
     handed_out_ = 0;
   }
-  /// Forgets all batches; caching ends.
+  /// Drops all batches and stops caching.
   void clear();
 
  private:
@@ -60,7 +60,7 @@ class ResultCursor {
   bool is_caching_ = false;
   std::vector<Batch> cached_;  // all batches since start_caching()
   int64_t cached_bytes_ = 0;
-  size_t handed_out_ = 0;  // of cached_, since rewind()
+  size_t handed_out_ = 0;  // number of batches in cached_ returned since rewind()
 };
 
 }  // namespace strom::pg::node

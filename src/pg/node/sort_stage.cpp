@@ -34,7 +34,7 @@ void SortStage::put_batch(const engine::op::ResultBatch& batch) {
   }
 }
 
-// What there is so far goes to PostgreSQL's sort, and everything after it.
+// Switches to PostgreSQL's sort, for all rows so far and all later ones.
 void SortStage::begin_host_sort() {
   host_ = std::make_unique<HostSort>(state_, plan_.order);
   for (const auto& batch : engine_->batches()) put_batch(*batch);

@@ -1,5 +1,5 @@
-// Brings a node's rows in order: the engine's sorted batches are merged, or, when there are fallback rows or too many
-// batches for memory, PostgreSQL sorts all rows. Used by QueryRun. C++ code: throws StatusError and PostgresError.
+// Sorts a node's rows. The engine's sorted batches are merged. If there are fallback rows, or if batches exceed the
+// memory, PostgreSQL sorts all rows. Used by QueryRun. C++ code: throws StatusError and PostgresError.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ class SortStage {
   SortStage(CustomScanState* state, const PlanSpec& plan, const OutputWriter& writer)
       : state_(state), plan_(plan), writer_(writer) {}
 
-  /// The rows are all there; next() may be called.
+  /// True after finish(): next() may be called.
   bool is_done() const { return engine_ != nullptr || host_ != nullptr; }
-  /// Before the first add(); batches beyond `limit` bytes are PostgreSQL's.
+  /// Called before the first add(). If batches exceed `limit` bytes, PostgreSQL sorts.
   void begin(int64_t limit);
-  /// The next batch, or nullptr at the end, and the fallback rows that have come with it.
+  /// Adds the next batch, or nullptr at the end, and the fallback rows that came with it.
   void add(ResultCursor::Batch batch, FallbackRows* fallback);
-  /// All rows have come.
+  /// Called when all rows have been added.
   void finish();
-  /// The next row in order becomes the current one; false when there is none.
+  /// Makes the next row in order the current one; false at the end.
   bool next() { return is_by_host() ? host_->next() : engine_->next(); }
 
-  /// The current row is for fill(); else it is that of batch().
+  /// True if fill() returns the current row; else it is in batch().
   bool is_by_host() const { return host_ != nullptr; }
   /// May ereport.
   void fill(TupleTableSlot* slot) const { host_->fill(slot); }
@@ -39,10 +39,10 @@ class SortStage {
 
   /// Frees the batches.
   void drop_batches() { engine_.reset(); }
-  /// Frees everything; not after an error, which frees what PostgreSQL's sort takes.
+  /// Frees everything. Not to be called after an error, which frees the memory of PostgreSQL's sort.
   void end();
 
-  /// How the rows came in order; nullptr when they did not, or not yet.
+  /// How the rows were sorted; nullptr when they were not, or not yet.
   const char* sorted_by() const { return sorted_by_; }
 
  private:
@@ -56,7 +56,7 @@ class SortStage {
   const OutputWriter& writer_;
   int64_t limit_ = 0;
   std::unique_ptr<engine::op::SortedRows> engine_;
-  std::unique_ptr<HostSort> host_;  // instead of it
+  std::unique_ptr<HostSort> host_;  // instead of engine_
   const char* sorted_by_ = nullptr;
 };
 

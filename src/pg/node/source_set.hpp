@@ -1,4 +1,4 @@
-// Where the rows of all pipelines of a node come from. Used by QueryRun, FallbackRows and EXPLAIN. C++ code: throws
+// The sources of rows of all pipelines of a node. Used by QueryRun, FallbackRows and EXPLAIN. C++ code: throws
 // StatusError and PostgresError.
 #pragma once
 
@@ -18,30 +18,30 @@ class SourceSet {
   SourceSet(CustomScanState* state, const PlanSpec& plan);
 
   size_t size() const { return inputs_.size(); }
-  /// The pipeline that probes.
+  /// The number of the probing pipeline.
   size_t probing() const { return size() - 1; }
   PipelineInput& input(size_t pipeline) { return inputs_[pipeline]; }
   const PipelineInput& input(size_t pipeline) const { return inputs_[pipeline]; }
   const Subplans& subplans() const { return subplans_; }
 
-  /// The pipeline's rows are a PostgreSQL plan's, which collect() runs.
+  /// True if the pipeline's rows come from a PostgreSQL plan, which collect() runs.
   bool is_collected(size_t pipeline) const { return plan_.pipelines[pipeline].relid == 0; }
-  /// Makes the pipeline's rows ready for the engine, but for those that are collected.
+  /// Makes the pipeline's rows ready for the engine, except collected ones.
   void begin_run(size_t pipeline);
-  /// Makes them ready where they are collected.
+  /// Runs the pipeline's plan and collects its rows.
   void collect(size_t pipeline) { subplans_.collect(pipeline); }
-  /// Rows of a pipeline that has begun.
+  /// The rows of a pipeline that has begun.
   source::RowSource* rows(size_t pipeline) const;
 
-  /// Nobody has checked whether texts of the run are valid, as somebody has of what is in heap tables.
+  /// True if texts have not been checked for validity; those in heap tables have been.
   bool may_have_invalid_text() const { return may_have_invalid_text_; }
-  /// Throws when a file is not what it was when it was opened. Looks now and then only, unless `now`.
+  /// Throws when a file has changed since it was opened. Checks only from time to time, unless `now`.
   void check_files(bool now);
-  /// Record batches that statistics have left out, over all runs.
+  /// The number of record batches that statistics ruled out, over all runs.
   int64_t skipped_batches() const;
-  /// Lets go of what the run holds; no engine thread reads any more.
+  /// Releases what the run holds. No engine thread may read any more.
   void close();
-  /// Parameters may have changed. `keep_children`: for each child plan, its rows are still right.
+  /// Called when parameters may have changed. `keep_children`: for each child plan whether its rows are still valid.
   void restart(const std::vector<bool>& keep_children);
 
  private:

@@ -1,5 +1,6 @@
-// PostgreSQL stores a compressed value as it got it. One that went through the engine is compressed anew, by the method
-// of today. So nodes of statements that store their rows leave compressed values to PostgreSQL. May ereport.
+// PostgreSQL stores a compressed value in the form in which it got it. A value that went through the engine would be
+// compressed again, by the current method. So nodes of statements that store their rows leave compressed values to
+// PostgreSQL. May ereport.
 #include "pg/node/stored_result.hpp"
 
 #include "pg/boundary/postgres.hpp"

@@ -1,12 +1,13 @@
-// Whether the rows of the statement that is being started go into a table of PostgreSQL's. Used by src/pg/node.
+// Whether the statement that is being started stores its rows in a PostgreSQL table. Used by src/pg/node.
 #pragma once
 
 namespace strom::pg::node {
 
-/// Chains the hook. Called once.
+/// Chains the executor's hook. Called once.
 void watch_stored_results();
 
-/// While the nodes of a plan are made: values are stored as they come, so that compressed ones have to stay so.
+/// Called while a plan's nodes are made. True if values are stored unchanged, so that compressed ones have to stay
+/// compressed.
 bool result_is_stored();
 
 }  // namespace strom::pg::node

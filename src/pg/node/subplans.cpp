@@ -11,7 +11,7 @@ using boundary::guard;
 
 Subplans::Subplans(CustomScanState* state, const PlanSpec& plan)
     : state_(state), plan_(plan), collected_(plan.pipelines.size()) {
-  // EXPLAIN shows the sub-queries of such.
+  // Lets EXPLAIN show the sub-queries of membership filters.
   for (const JoinSpec& join : plan.joins)
     if (Node* filter = join.membership) guard([=] { ExecInitExpr(reinterpret_cast<Expr*>(filter), &state->ss.ps); });
 }
@@ -25,7 +25,7 @@ PlanState* Subplans::child_state(size_t pipeline) const {
   return static_cast<PlanState*>(list_nth(state_->custom_ps, plan_.pipelines[pipeline].child));
 }
 
-// What has no conditions and computes nothing has nothing to complain about.
+// False for a plan without conditions and computations: it has nothing that could raise an error.
 bool Subplans::can_fail(size_t pipeline) const {
   const bool is_subplan = plan_.pipelines[pipeline].subplan != 0;
   const Plan* plan = (is_subplan ? subplan_state(pipeline) : child_state(pipeline))->plan;
@@ -50,7 +50,7 @@ void Subplans::collect(size_t pipeline) {
     run(pipeline, child_state(pipeline));
 }
 
-// SubPlans of fallback rows share the state, and have to see as well that its parameters have changed.
+// SubPlans of fallback rows share the plan's state. They have to notice as well that its parameters have changed.
 void Subplans::collect_subplan(size_t pipeline) {
   PlanState* child = subplan_state(pipeline);
   Bitmapset* changed = guard([child] {

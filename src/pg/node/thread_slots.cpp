@@ -14,7 +14,7 @@ namespace strom::pg::node {
 namespace {
 
 constexpr int kMostDefaultThreads = 16;
-constexpr int kThreadsPerCore = 4;                                   // of all sessions together
+constexpr int kThreadsPerCore = 4;                                   // for all sessions together
 constexpr const char kFileName[] = "/pg_stat_tmp/pg_strom.threads";  // a folder that base backups leave out
 
 int online_cores() {
@@ -55,7 +55,7 @@ ThreadSlots::ThreadSlots(int wanted) {
 }
 
 ThreadSlots::~ThreadSlots() {
-  if (file_ >= 0) close(file_);  // drops the locks
+  if (file_ >= 0) close(file_);  // releases the locks
 }
 
 }  // namespace strom::pg::node

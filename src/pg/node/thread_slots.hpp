@@ -1,6 +1,6 @@
-// How many engine threads a query gets. Each thread besides the backend's own holds a slot: a lock on one byte of a
-// file in the data directory that all backends share. The kernel drops the locks with their file description, so that
-// nothing is left behind by a crash, and it works without shared_preload_libraries. Never waits.
+// Limits the engine threads of queries. Each thread except the backend's own holds a slot: a lock on one byte of a file
+// in the data directory, which all backends share. The kernel drops the locks when a process ends, so a crash leaves
+// none behind. This works without shared_preload_libraries. Never waits.
 #pragma once
 
 namespace strom::pg::node {

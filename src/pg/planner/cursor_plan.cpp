@@ -7,7 +7,7 @@ namespace strom::pg::planner {
 
 namespace {
 
-// The planner puts the statement of a function in SQL in its place.
+// True if the planner may replace the function, which is in SQL, by its statement.
 bool may_be_inlined(const RangeTblEntry* entry) {
   ListCell* cell;
   foreach (cell, entry->functions) {
@@ -17,7 +17,7 @@ bool may_be_inlined(const RangeTblEntry* entry) {
   return false;
 }
 
-// Catalogs stay with PostgreSQL, and foreign tables never go backwards.
+// False for catalogs, which are left to PostgreSQL, and foreign tables, whose scans never move backwards.
 bool may_be_replaced(const RangeTblEntry* entry) {
   switch (entry->rtekind) {
     case RTE_RELATION: return entry->relid >= FirstNormalObjectId && entry->relkind != RELKIND_FOREIGN_TABLE;
@@ -64,7 +64,7 @@ bool may_replace_scan(const Query* parse) {
     if (may_be_replaced(static_cast<const RangeTblEntry*>(lfirst(cell)))) return true;
   foreach (cell, parse->cteList) {
     const auto* query = reinterpret_cast<const Query*>(static_cast<CommonTableExpr*>(lfirst(cell))->ctequery);
-    if (may_replace_scan(query)) return true;  // the planner may put it in the place of its reference
+    if (may_replace_scan(query)) return true;  // the planner may inline its query
   }
   return false;
 }

@@ -1,5 +1,5 @@
-// PostgreSQL chooses JIT compilation by the cost of the whole plan. What the engine does is no better for it, and
-// compiling the few expressions above our nodes costs more than it saves.
+// PostgreSQL chooses JIT compilation by the cost of the whole plan. The engine's work does not profit from it.
+// Compiling the few expressions above our nodes costs more than it saves.
 #include "pg/planner/jit.hpp"
 
 #include "pg/node/node.hpp"
@@ -17,7 +17,7 @@ Cost engine_cost(const List* plans) {
   return sum;
 }
 
-/// The part of a plan's cost that is the engine's. Kinds of plan that are not looked into count as PostgreSQL's.
+/// The engine's part of a plan's cost. Unknown kinds of plans count as PostgreSQL's.
 Cost engine_cost(const Plan* plan) {
   if (plan == nullptr) return 0;
   switch (nodeTag(plan)) {

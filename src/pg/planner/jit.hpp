@@ -1,11 +1,11 @@
-// JIT compilation of plans with nodes of ours. Used by planner.cpp.
+// JIT compilation of plans with our nodes. Used by planner.cpp.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
 
 namespace strom::pg::planner {
 
-/// JIT compilation only as the part of the plan's cost that is PostgreSQL's deserves.
+/// Chooses JIT compilation by PostgreSQL's part of the plan's cost.
 void choose_jit(PlannedStmt* statement);
 
 }  // namespace strom::pg::planner

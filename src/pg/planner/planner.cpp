@@ -1,4 +1,4 @@
-// The hooks, chained behind those of other extensions.
+// The planner hooks. They call the hooks of other extensions first.
 #include "pg/planner/planner.hpp"
 
 #include "pg/guc/guc.hpp"
@@ -21,12 +21,12 @@ bool is_enabled() { return guc::pg_strom::enabled && guc::pg_strom::device() != 
 
 planner_hook_type next_planner_hook = nullptr;
 
-// Of the statement being planned.
+// Facts about the statement that is being planned.
 struct StatementFacts {
-  bool is_cursor = false;  // PostgreSQL tells nobody but the planner
+  bool is_cursor = false;  // PostgreSQL tells only the planner
   bool asks_stored_form = false;
-  bool keeps_scans = false;  // it is planned once more, with PostgreSQL's scans
-  int depth = 0;             // of statements that are planned while another one is
+  bool keeps_scans = false;  // it is planned again, with PostgreSQL's scans
+  int depth = 0;             // nesting depth of planning
 };
 StatementFacts statement;
 
@@ -37,14 +37,14 @@ PlannedStmt* plan_statement(Query* parse, const char* text, int cursor_options, 
 
 PlannedStmt* on_statement(Query* parse, const char* text, int cursor_options, ParamListInfo params) {
   const StatementFacts outer = statement;
-  PlannedStmt* volatile plan = nullptr;  // set between PG_TRY and PG_END_TRY
+  PlannedStmt* volatile plan = nullptr;  // volatile: set between PG_TRY and PG_END_TRY
   begin_device_costs();
   statement = {(cursor_options & (CURSOR_OPT_PARALLEL_OK | kForwardCursor)) == 0,
                is_enabled() && asks_stored_form(parse), false, outer.depth + 1};
   const bool may_be_planned_again = statement.is_cursor && is_enabled() && may_replace_scan(parse);
   auto* again = may_be_planned_again ? static_cast<Query*>(copyObjectImpl(parse)) : nullptr;
   Judgements* judgements = set_judging(nullptr);
-  if (outer.depth == 0) set_judging(judgements);  // not those that run while it is planned
+  if (outer.depth == 0) set_judging(judgements);  // not for statements that run during planning
   PG_TRY();
   {
     plan = plan_statement(parse, text, cursor_options, params);
@@ -67,9 +67,9 @@ PlannedStmt* on_statement(Query* parse, const char* text, int cursor_options, Pa
   return plan;
 }
 
-// A cursor over one table can be moved backwards, and its row updated by WHERE CURRENT OF, when a scan of PostgreSQL's
-// is behind it. Programs rely on that. Where one table is left of a view, of UNION ALL or of an outer join, the plan
-// tells: see replaces_scan().
+// True if a scan of PostgreSQL must stay available for a cursor over one table: programs rely on moving the cursor
+// backwards and on updating its row by WHERE CURRENT OF. Whether one table remains of a view, of UNION ALL or of an
+// outer join is only known from the plan: see replaces_scan().
 bool serves_simple_cursor(const PlannerInfo* root) {
   const Query* parse = root->parse;
   return statement.is_cursor && root->query_level == 1 && list_length(parse->jointree->fromlist) == 1 &&
@@ -99,7 +99,7 @@ void on_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOptIn
 
 void offer_ordered(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel) {
   offer_top_rows(root, input_rel, ordered_rel);
-  if (!statement.is_cursor) offer_sorted_rows(root, input_rel, ordered_rel);  // PostgreSQL's Sort goes backwards, too
+  if (!statement.is_cursor) offer_sorted_rows(root, input_rel, ordered_rel);  // PostgreSQL's Sort can go backwards
 }
 
 void on_upper(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input_rel, RelOptInfo* output_rel, void* extra) {

@@ -1,4 +1,4 @@
-// Statements that ask how values are stored, which those that come out of the engine no longer tell. May ereport.
+// Finds statements that ask how values are stored. Values from the engine have lost their stored form. May ereport.
 #include "pg/planner/stored_form.hpp"
 
 #include <utils/fmgroids.h>
@@ -20,7 +20,8 @@ namespace {
 
 bool has_such_call(Node* node, void* context);
 
-/// In a body that is text only the names are looked for. `seen`: List of functions that were looked at.
+/// True if the function's body asks for it. In a body that is text, only names are searched. `seen`: List of functions
+/// that were examined already.
 bool body_asks(Oid function, List** seen) {
   if (list_member_oid(*seen, function)) return false;
   *seen = lappend_oid(*seen, function);

@@ -5,7 +5,7 @@
 
 namespace strom::pg::planner {
 
-/// The engine reads no table of such a statement. May ereport.
+/// True if the engine must not read tables in this statement. May ereport.
 bool asks_stored_form(Query* statement);
 
 }  // namespace strom::pg::planner

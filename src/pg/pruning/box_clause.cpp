@@ -8,7 +8,7 @@
 
 namespace strom::pg::pruning {
 
-// Not st_equals and ~=, which are true of two empty geometries.
+// Excludes st_equals and ~=, which are true for two empty geometries.
 bool is_box_clause(Oid function, const List* args, double* distance) {
   constexpr const char* kNames[] = {"geometry_overlaps",   "geometry_contains", "geometry_within", "st_contains",
                                     "st_containsproperly", "st_within",         "st_covers",       "st_coveredby",
@@ -32,7 +32,7 @@ bool is_box_clause(Oid function, const List* args, double* distance) {
 }
 
 WantedBox wanted_box(Datum geometry, double distance, geo::Box* box) {
-  // Rounding of a distance is far below this.
+  // Rounding errors of a distance are far smaller.
   constexpr double kSlack = 1 + 1e-9;
   auto* value = PG_DETOAST_DATUM_PACKED(geometry);
   geo::SerializedGeometry opened;

@@ -1,5 +1,5 @@
-// Clauses that hold only for geometries whose box meets another one: functions and operators of PostGIS with a column
-// on one side. Private to src/pg/pruning.
+// Clauses that hold only for geometries whose box meets another box: PostGIS functions and operators with a column on
+// one side. Private to src/pg/pruning.
 #pragma once
 
 #include "columnar/bounds.hpp"
@@ -8,16 +8,16 @@
 
 namespace strom::pg::pruning {
 
-/// `function`, which is one of PostGIS's, is one of these, of two geometries; `distance`: by how much their boxes may
-/// be apart. May ereport.
+/// True if `function`, which belongs to PostGIS, is such a function of two geometries. `distance`: the largest gap
+/// between their boxes. May ereport.
 bool is_box_clause(Oid function, const List* args, double* distance);
 
 enum class WantedBox : uint8_t { kBox, kNone, kUnknown };
 
-/// The box that rows have to meet, of a value of PostGIS's geometry; kNone: no row passes. May ereport.
+/// The box that a row's box has to meet, from a PostGIS geometry; kNone: no row passes. May ereport.
 WantedBox wanted_box(Datum geometry, double distance, geo::Box* box);
 
-/// False: no geometry whose box lies within the bounds has one, as PostGIS stores it, that meets `wanted`.
+/// False if no geometry whose box is within the bounds can have a box, as PostGIS stores it, that meets `wanted`.
 bool may_meet(const geo::Box& wanted, const columnar::Bounds& bounds);
 
 }  // namespace strom::pg::pruning

@@ -1,8 +1,8 @@
 // See chunk_filter.hpp.
 //
-// A column's values in a batch lie between two bounds, or are NULL; a floating-point column may hold NaN besides, which
-// writers of statistics leave out and which PostgreSQL takes for the largest value. Conditions are therefore tested for
-// both: bit 0 of an answer is for the values between the bounds, bit 1 for NaN.
+// The values of a column in a batch lie between two bounds, or are NULL. A floating-point column may also contain NaN.
+// Writers of statistics ignore NaN, but PostgreSQL treats it as the largest value. So conditions are tested for both:
+// bit 0 of the result is for the values between the bounds, bit 1 for NaN.
 #include "pg/pruning/chunk_filter.hpp"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ bool holds(int strategy, int low, int high) {
   }
 }
 
-/// A LIKE pattern up to its first wildcard, without escapes, in `to` of at least the pattern's size.
+/// The part of a LIKE pattern before its first wildcard, unescaped. `to` has at least the pattern's size.
 size_t fixed_prefix(std::string_view pattern, char* to) {
   size_t size = 0;
   for (size_t i = 0; i < pattern.size() && pattern[i] != '%' && pattern[i] != '_'; ++i) {
@@ -82,33 +82,33 @@ size_t fixed_prefix(std::string_view pattern, char* to) {
 
 }  // namespace
 
-/// One condition about one column, or several conditions. Values are plain, so that PostgreSQL's functions may raise
-/// errors while they are compared.
+/// A condition about one column, or several conditions. Its values are plain data, because PostgreSQL's functions may
+/// raise errors during comparisons.
 struct ChunkFilter::Condition {
   enum class Kind { kCompare, kAnyElement, kAllElements, kIsNull, kIsNotNull, kMeetsBox, kAnd, kOr };
   Kind kind = Kind::kCompare;
   int column = -1;
   int strategy = 0;
   bool is_text = false, is_float = false, is_pattern = false;
-  bool is_local = false;  // local times of the column are compared as moments of the session's time zone
-  FmgrInfo compare{};     // column to value
-  FmgrInfo elements{};    // of an array, among each other
+  bool is_local = false;  // local times are compared as moments in the session's time zone
+  FmgrInfo compare{};     // compares the column with a value
+  FmgrInfo elements{};    // compares elements of an array with each other
   Oid collation = InvalidOid;
   Oid element_type = InvalidOid;
-  double distance = 0;           // kMeetsBox: by which boxes may be apart
-  geo::Box box{};                // kMeetsBox: the value's, as of evaluate()
+  double distance = 0;           // kMeetsBox: the largest gap between boxes
+  geo::Box box{};                // kMeetsBox: the box of the value, set by evaluate()
   ExprState* operand = nullptr;  // nullptr: `constant`
   const Const* constant = nullptr;
-  // As of evaluate(): one value, or the elements of an array, those of kAnyElement with strategy = sorted.
+  // Set by evaluate(): one value, or the elements of an array. The elements of kAnyElement with a strategy are sorted.
   Datum* values = nullptr;
   Text* texts = nullptr;
   int count = 0;
-  bool is_unknown = false;  // finding the value raised an error, which is that of the rows that ask for it
-  bool is_null = false;     // the value, the array, or for kAllElements one of the elements
+  bool is_unknown = false;  // evaluation raised an error, which only counts for rows that need the value
+  bool is_null = false;     // the value or the array is NULL; for kAllElements, an element is
   std::vector<Condition> args;
 };
 
-/// A column in the batch at hand.
+/// A column in the current batch.
 struct ChunkFilter::ColumnState {
   bool all_null = false, has_null = true, has_bounds = false;
   Bounds bounds;
@@ -124,16 +124,16 @@ struct ChunkFilter::ColumnState {
   }
 
  private:
-  // A later local time may be an earlier moment, where clocks are set; no zone ever left out more than a day.
+  // Where clocks are set back, a later local time may be an earlier moment. No zone ever skipped more than a day.
   static constexpr int kLocalDays = 2;
 };
 
-/// Clauses to conditions. C++ code; may throw.
+/// Compiles clauses to conditions. C++ code; may throw.
 class ChunkFilter::Compiler {
  public:
   Compiler(const FindColumn& find_column, const Compile& compile) : find_column_(find_column), compile_(compile) {}
 
-  /// False when nothing can be said of the clause.
+  /// False when statistics cannot decide the clause.
   bool condition(Node* clause, Condition* to) {
     if (clause == nullptr) return false;
     switch (nodeTag(clause)) {
@@ -207,9 +207,9 @@ class ChunkFilter::Compiler {
     return to->column >= 0;
   }
 
-  /// Of AND what is known, of OR everything.
+  /// AND keeps the arguments that can be decided; OR needs all of them.
   bool logic(const BoolExpr& expr, Condition* to) {
-    constexpr int kMostDepth = 100;  // what is below it says little about a batch
+    constexpr int kMostDepth = 100;  // deeper levels say little about a batch
     if (expr.boolop == NOT_EXPR || depth_ >= kMostDepth) return false;
     ++depth_;
     const bool known = arguments(expr, to);
@@ -235,7 +235,7 @@ class ChunkFilter::Compiler {
     op_input_types(op, &declared_left, &right_type);
     to->is_text = is_text(column_type);
     if (to->is_text) return left_type == TEXTOID && set_text_operator(op, right_type, to);
-    // A column that is taken for another type, or a type whose order is not that of the stored values.
+    // The column is cast to another type, or its type's order is not that of the stored values.
     if (left_type != column_type || declared_left != column_type || !is_comparable(column_type)) return false;
     const Oid family = lookup_type_cache(column_type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
     if (!OidIsValid(family) || !set_strategy(op, family, to)) return false;
@@ -258,7 +258,7 @@ class ChunkFilter::Compiler {
     return true;
   }
 
-  /// Bounds are by bytes: what a deterministic collation says of equality, and C-like ones of order.
+  /// Bounds are compared by bytes. This decides equality in deterministic collations, and order in C-like collations.
   static bool set_text_operator(Oid op, Oid right_type, Condition* to) {
     if (right_type != TEXTOID || GetDatabaseEncoding() != PG_UTF8 || !OidIsValid(to->collation)) return false;
     if (!get_collation_isdeterministic(to->collation)) return false;
@@ -274,12 +274,12 @@ class ChunkFilter::Compiler {
 
   const FindColumn& find_column_;
   const Compile& compile_;
-  int depth_ = 0;  // of the BoolExprs at hand
+  int depth_ = 0;  // of nested BoolExprs
 };
 
 namespace {
 
-// Functions below may ereport, but for those that are C++.
+// The functions below may ereport, except those marked C++.
 
 Text text_of(Datum value) {
   auto* text = reinterpret_cast<struct varlena*>(PG_DETOAST_DATUM_PACKED(value));
@@ -314,7 +314,7 @@ ChunkFilter::ChunkFilter(const List* clauses, const FindColumn& find_column, con
   });
 }
 
-// The memory contexts go with the one that they were made in.
+// The memory contexts are deleted with the context in which they were made.
 ChunkFilter::~ChunkFilter() = default;
 
 bool ChunkFilter::has_statistics(const Condition& condition, const ChunkStatistics& source) const {
@@ -335,7 +335,7 @@ std::vector<const Node*> ChunkFilter::useful_clauses(const ChunkStatistics& sour
 
 namespace {
 
-// `Condition` is private to the filter.
+// A template, because `Condition` is private to the filter.
 template <class Condition>
 void set_value(Condition* c, Datum value, int index) {
   if (c->kind == Condition::Kind::kMeetsBox) {
@@ -410,7 +410,7 @@ void set_operand(Condition* c, Datum value, bool is_null, MemoryContext memory) 
   MemoryContextSwitchTo(caller);
 }
 
-// C++. Parameters have their values; what is computed of them may fail.
+// C++. Parameters have their values already; evaluating expressions over them may fail.
 template <class Condition>
 void evaluate_condition(Condition* c, ExprContext* context, MemoryContext memory) {
   for (Condition& arg : c->args) evaluate_condition(&arg, context, memory);
@@ -454,11 +454,11 @@ unsigned test_value(Condition* c, const ColumnState& column, int index) {
   return (possible ? kOrdinary : 0) | (holds(c->strategy, at_nan, at_nan) ? kNotANumber : 0);
 }
 
-/// One of the sorted values lies between the bounds.
+/// Tests whether one of the sorted values lies between the bounds.
 template <class Condition, class ColumnState>
 unsigned test_sorted(Condition* c, const ColumnState& column) {
   int first = 0;
-  for (int step = c->count; step > 0;) {  // the first value that is not below the bounds
+  for (int step = c->count; step > 0;) {  // finds the first value that is not below the bounds
     const int half = step / 2, middle = first + half;
     const bool below = c->is_text ? c->texts[middle].view() < std::string_view(column.bounds.low_text)
                                   : compare(&c->compare, c->collation, column.low_for(*c), c->values[middle]) > 0;
@@ -473,7 +473,7 @@ unsigned test_sorted(Condition* c, const ColumnState& column) {
 template <class Condition, class States>
 unsigned test(Condition* c, const States& states);
 
-/// All hold together: a floating-point value, NaN or not, has to pass all conditions about its column.
+/// All conditions must hold together: a floating-point value, NaN or not, has to pass all conditions about its column.
 template <class Condition, class States>
 unsigned test_all(std::vector<Condition>& conditions, const States& states) {
   bool has_floats = false;
@@ -543,8 +543,8 @@ void ChunkFilter::load_columns(const ChunkStatistics& source, int64_t chunk) {
     state.all_null = nulls == source.rows_of(chunk);
     state.type = source.type_of(index);
     state.field = &source.field_of(chunk, index);
-    // Their number may not be known; NULLs may stand in a dictionary or in children, and a composite of nothing but
-    // NULLs is one for IS NULL.
+    // The number of NULLs may be unknown. NULLs may be in a dictionary or in children. A composite whose fields are all
+    // NULL counts as NULL for IS NULL.
     state.has_null = nulls != 0 || state.field->dictionary || state.field->layout >= columnar::Layout::kNull;
     auto bounds = boundary::value_or_throw(source.bounds(chunk, index));
     state.has_bounds =
@@ -555,7 +555,7 @@ void ChunkFilter::load_columns(const ChunkStatistics& source, int64_t chunk) {
 
 namespace {
 
-/// Layouts of files that the engine's columns do not have.
+/// Layouts that only files have, not the engine's columns.
 bool is_file_layout(Layout layout) { return columnar::is_time(layout) || layout == Layout::kUInt64; }
 
 template <class ColumnState>

@@ -1,5 +1,5 @@
-// Conditions of a query that statistics of chunks (record batches of files) can decide: which chunks hold no row for
-// them. Used by the foreign scan, by its planning (for costs, with constants alone) and by the engine's nodes. See
+// Conditions of a query that statistics of chunks (record batches of files) can decide. Finds chunks in which no row
+// can pass. Used by the foreign scan, by its planning (for costs, with constants only) and by the engine's nodes. See
 // docs/dev/arrow.md.
 #pragma once
 
@@ -14,24 +14,23 @@ namespace strom::pg::pruning {
 
 class ChunkFilter {
  public:
-  /// The column by its number in ChunkStatistics, or -1 for anything else.
+  /// The number of a column in ChunkStatistics; -1 for other Vars.
   using FindColumn = std::function<int(const Var* var)>;
-  /// Makes an expression ready for evaluation, or says that this cannot be done (nullptr).
+  /// Prepares an expression for evaluation; nullptr if that is impossible.
   using Compile = std::function<ExprState*(Node* expr)>;
 
-  /// Takes those of `clauses`, which hold together, that say something about a batch. An empty `compile`: only
-  /// comparisons with constants. What is kept is allocated in the current memory context, which outlives this object.
-  /// May throw.
+  /// Uses those of `clauses` (all must hold) that statistics can decide. With an empty `compile`, only comparisons with
+  /// constants are used. Allocates in the current memory context, which outlives this object. May throw.
   ChunkFilter(const List* clauses, const FindColumn& find_column, const Compile& compile);
   ~ChunkFilter();
   ChunkFilter(const ChunkFilter&) = delete;
   ChunkFilter& operator=(const ChunkFilter&) = delete;
 
-  /// Clauses that can rule out batches of `source`, whose files have statistics for them; in their order. May throw.
+  /// The clauses for which files of `source` have statistics, in their order. May throw.
   std::vector<const Node*> useful_clauses(const ChunkStatistics& source) const;
 
-  /// Computes what columns are compared with. Before the first may_match(), and again when parameters have changed.
-  /// May throw.
+  /// Evaluates the values that columns are compared with. Called before the first may_match(), and again when
+  /// parameters have changed. May throw.
   void evaluate(ExprContext* context);
 
   /// False when no row of chunk `chunk` can pass the clauses. May throw.
@@ -45,9 +44,9 @@ class ChunkFilter {
   void load_columns(const ChunkStatistics& source, int64_t chunk);
   bool has_statistics(const Condition& condition, const ChunkStatistics& source) const;
 
-  std::vector<Condition> conditions_;  // of clauses_, one each
+  std::vector<Condition> conditions_;  // one for each of clauses_
   std::vector<const Node*> clauses_;
-  std::vector<int> columns_;  // that conditions are about
+  std::vector<int> columns_;  // columns of the conditions
   std::vector<ColumnState> states_;
   MemoryContext values_ = nullptr, chunk_ = nullptr;
 };

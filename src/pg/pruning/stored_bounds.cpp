@@ -54,7 +54,7 @@ void store_bounds(const columnar::Field& field, const Bounds& bounds, char* byte
   } else if (field.layout == Layout::kFloat64) {
     const double values[] = {bounds.low_real, bounds.high_real};
     std::memcpy(bytes, values, sizeof values);
-  } else {  // little endian
+  } else {  // little-endian
     std::memcpy(bytes, &bounds.low, width);
     std::memcpy(bytes + width, &bounds.high, width);
   }

@@ -7,14 +7,14 @@
 
 namespace strom::pg::pruning {
 
-/// False when PostgreSQL has no such value.
+/// False when PostgreSQL's type cannot represent the value.
 bool is_in_range(const columnar::Field& field, __int128 value);
 
-/// Both bounds as the file would store them, into `bytes` of twice the values' width.
+/// Writes both bounds in the form in which the file stores values. `bytes` has twice the width of a value.
 void store_bounds(const columnar::Field& field, const columnar::Bounds& bounds, char* bytes);
 
-/// A date or timestamp so many days later. Infinite where PostgreSQL has no such value: its functions raise errors of
-/// what is out of range.
+/// A date or timestamp, `days` later. Infinite if PostgreSQL cannot represent it: PostgreSQL's functions would raise an
+/// error.
 Datum days_away(Oid type, Datum value, int days);
 
 }  // namespace strom::pg::pruning

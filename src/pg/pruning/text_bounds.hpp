@@ -1,4 +1,4 @@
-// Bounds of texts against values that these are compared with. Private to src/pg/pruning.
+// Compares bounds of texts with values. Private to src/pg/pruning.
 #pragma once
 
 #include <string_view>
@@ -7,9 +7,9 @@
 
 namespace strom::pg::pruning {
 
-constexpr int kNotEqual = 6, kBeginsWith = 7;  // beside the strategies of B-trees
+constexpr int kNotEqual = 6, kBeginsWith = 7;  // in addition to the strategies of B-trees
 
-/// Text between bounds, by bytes.
+/// Bounds of texts, in the order of bytes.
 struct TextBounds {
   std::string_view low, high;
   bool high_is_prefix;

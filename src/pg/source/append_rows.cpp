@@ -160,7 +160,7 @@ void AppendRows::close() {
   chunk_count_ = 0;
 }
 
-// ---- Feeding: leaf after leaf, on the calling thread ----
+// ---- Feeding: one leaf after the other, on the calling thread ----
 
 int64_t AppendRows::limit(int threads) {
   int64_t least = INT64_MAX;
@@ -219,8 +219,8 @@ void AppendRows::let_devices_read(bool allowed) {
     if (engine::op::ChunkFeeder* feeder = leaf->rows->feeder()) feeder->let_devices_read(allowed);
 }
 
-// A leaf that is read to its end takes its pages back when it is asked for more. Pages of an earlier leaf would stay
-// pinned until the end otherwise.
+// A leaf takes its pages back when it is asked for more chunks. A leaf that has ended is not asked any more, so its
+// pages would stay pinned until the end. This function takes them back.
 void AppendRows::reclaim_ended() {
   std::erase_if(ended_, [this](Leaf* leaf) {
     bool all_released, has_fallback;

@@ -1,5 +1,6 @@
-// Rows of several tables as those of one: the partitions of a table, or a table with its inheritance children, each
-// read as itself (record batches of files, pages of a heap table). See docs/dev/partitions.md. Used by src/pg/node.
+// Presents the rows of several tables as those of one: the partitions of a table, or a table with its inheritance
+// children. Each is read in its own way (record batches of files, pages of a heap table). See docs/dev/partitions.md.
+// Used by src/pg/node.
 #pragma once
 
 #include <functional>
@@ -14,15 +15,15 @@ namespace strom::pg::source {
 
 class AppendRows : public RowSource {
  public:
-  /// Makes the source of one leaf, with the columns of this one in order. Main thread; may throw.
+  /// Makes the source of one leaf, with this source's columns in order. Main thread; may throw.
   using Open = std::function<std::unique_ptr<RowSource>(size_t leaf)>;
 
   /// `open` is called once for each of the `count` leaves that is chosen at least once.
   AppendRows(size_t count, Open open)
       : open_(std::move(open)), feeder_(std::make_unique<RowFeeder<AppendRows>>(*this)), leaves_(count) {}
 
-  /// The rows are those of these leaves, in this order, without what `filter` rules out (nullptr: nothing). Before a
-  /// run, when no engine thread reads. Throws what opening throws.
+  /// Chooses the leaves to read, in this order, without chunks that `filter` rules out (nullptr: none). Called before a
+  /// run, while no engine thread reads. Throws what opening throws.
   void choose(const std::vector<size_t>& leaves, pruning::ChunkFilter* filter = nullptr);
 
   int64_t chunk_count() const override { return chunk_count_; }
@@ -37,7 +38,7 @@ class AppendRows : public RowSource {
   std::string describe(int64_t index) const override;
   uint64_t cache_key(int64_t index) const override;
   std::vector<Stripe> stripes(int64_t index) const override;
-  /// The leaf.
+  /// The index of the leaf.
   uint32_t storage_index(int64_t index) const override;
   bool has_bounds(uint32_t column) const override;
   bool may_hold(int64_t index, uint32_t column, const engine::op::KeyRange& keys) const override;
@@ -57,7 +58,7 @@ class AppendRows : public RowSource {
   void end_fallback() override;
 
  private:
-  /// Of a leaf without a feeder, when chunks are fed: what is fed as one.
+  /// A range of chunks of a leaf that has no feeder of its own.
   struct Slice {
     int64_t chunk, begin, rows;
   };
@@ -66,10 +67,10 @@ class AppendRows : public RowSource {
     std::vector<Slice> slices;
     size_t fed_slices = 0;
     // Guarded by mutex_.
-    int64_t unreleased = 0;     // chunks that were fed
-    bool has_fallback = false;  // PostgreSQL asks for rows of some of them
+    int64_t unreleased = 0;     // chunks that were fed and not released
+    bool has_fallback = false;  // PostgreSQL reads fallback rows of some of them
   };
-  /// Chunks from `first` on, up to the next part's, are `leaf`'s.
+  /// The chunks of one leaf: from `first` up to the `first` of the next part.
   struct Part {
     int64_t first;
     Leaf* leaf;
@@ -91,15 +92,15 @@ class AppendRows : public RowSource {
   const std::unique_ptr<RowFeeder<AppendRows>> feeder_;
   std::vector<Leaf> leaves_;
   std::vector<Leaf*> chosen_;
-  bool fed_ = false;         // one of chosen_ is
-  int64_t chunk_count_ = 0;  // of all chosen ones, or of those that were fed so far
+  bool fed_ = false;         // a chosen leaf has a feeder
+  int64_t chunk_count_ = 0;  // chunks of all chosen leaves, or those fed so far
 
-  mutable std::mutex mutex_;  // of parts_ while engine threads run
+  mutable std::mutex mutex_;  // protects parts_ while engine threads run
   std::vector<Part> parts_;
-  // While chunks are fed.
+  // While chunks are fed:
   size_t next_leaf_ = 0;
   Leaf* current_ = nullptr;
-  std::vector<Leaf*> ended_;  // those that still hold pages or positions of fallback rows
+  std::vector<Leaf*> ended_;  // ended leaves that still hold pages or positions of fallback rows
 };
 
 }  // namespace strom::pg::source

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kRowsInBatch = 64 * 1024;
 
-// Dates and timestamps lie there as PostgreSQL has them, so that the infinite ones can be held.
+// Dates and timestamps stay in PostgreSQL's form, which can represent infinite ones.
 columnar::Field field_of(const engine::plan::ValueType& type) {
   columnar::Field field = codec::field_for(type.type, type.scale, "");
   if (type.type == TypeId::kDate) field.layout = Layout::kInt32;
@@ -36,7 +36,7 @@ bool CollectedRows::is_numeric(size_t column) const {
   return types_[column].type == TypeId::kNumeric || types_[column].type == TypeId::kDecimal;
 }
 
-// Of a set the display scale does not matter, so that all values have a place that are equal to one which has.
+// A set ignores the display scale, so values are stored in their shortest form, which more values have.
 bool CollectedRows::hold(size_t column, Datum value, __int128* held) const {
   const bool is_decimal = types_[column].type == TypeId::kDecimal;
   const int scale = types_[column].scale;
@@ -48,7 +48,7 @@ bool CollectedRows::hold(size_t column, Datum value, __int128* held) const {
   });
 }
 
-// False when the row is to be left out.
+// False when the row has to be left out.
 bool CollectedRows::append_numeric(size_t column, Datum value, UnheldValues* unheld) {
   __int128 held = 0;
   if (!hold(column, value, &held)) {
@@ -85,7 +85,7 @@ void CollectedRows::add(const Datum* values, const bool* nulls) {
     else if (!is_numeric(i))
       append(i, values[i]);
     else if (!append_numeric(i, values[i], &unheld))
-      return;  // the first column of a set is the only one
+      return;  // a set has only one column
   }
   if (!unheld.empty()) unheld_.emplace(std::pair(chunk_count() - 1, batch_rows_.back()), std::move(unheld));
   ++batch_rows_.back();

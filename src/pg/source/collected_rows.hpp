@@ -17,17 +17,17 @@ namespace strom::pg::source {
 /// Rows of a PostgreSQL plan, collected before the engine starts.
 class CollectedRows : public DecodedRows {
  public:
-  /// `is_set`: the rows are only asked whether they have a value. Those with a numeric that the engine cannot hold
-  /// (NaN, too many digits) are left out, since no value that it can hold is equal to it. Of other rows such values are
-  /// kept beside the columns, and rows where it needs one are fallback rows.
+  /// `is_set`: the rows are only searched for values. Rows with a numeric that the engine cannot represent (NaN, too
+  /// many digits) are left out, because no representable value is equal to it. If not `is_set`, such values are stored
+  /// beside the columns, and rows that need them become fallback rows.
   CollectedRows(std::vector<engine::plan::ValueType> types, bool is_set);
 
   /// Adds a row, one value for each column. Throws PostgresError.
   void add(const Datum* values, const bool* nulls);
 
-  /// Moves the rows so far into a temporary file, which is read after finish().
+  /// Moves the rows so far to a temporary file, which is read after finish().
   void spill();
-  /// There are no more rows.
+  /// All rows have been added.
   void finish();
 
   int64_t chunk_count() const override { return static_cast<int64_t>(batch_rows_.size()); }
@@ -35,12 +35,12 @@ class CollectedRows : public DecodedRows {
   int64_t chunk_rows(int64_t index) const override { return batch_rows_[static_cast<size_t>(index)]; }
   int64_t total_rows() const override { return rows_; }
   void read(int64_t chunk, int64_t row, MemoryContext memory, Datum* values, bool* nulls) override;
-  /// Without the file.
+  /// Bytes in memory, without the file.
   int64_t memory_bytes() const;
 
  private:
   using Batch = std::vector<columnar::ColumnBuilder>;
-  /// Values of a row that the engine cannot hold, as PostgreSQL stores them, and their columns.
+  /// The values of a row that the engine cannot represent, in PostgreSQL's stored form, with their columns.
   using UnheldValues = std::vector<std::pair<size_t, std::string>>;
   std::span<const codec::Decoder> decoders(int64_t chunk) override;
   bool is_numeric(size_t column) const;
@@ -53,11 +53,11 @@ class CollectedRows : public DecodedRows {
   std::vector<engine::plan::ValueType> types_;
   bool is_set_;
   std::vector<columnar::Field> fields_;
-  SpillFile spilled_;           // the first batches
-  std::vector<Batch> batches_;  // the others
+  SpillFile spilled_;           // holds the first batches
+  std::vector<Batch> batches_;  // the remaining batches
   std::vector<int64_t> batch_rows_;
   std::map<std::pair<int64_t, int64_t>, UnheldValues> unheld_;  // by chunk and row
-  // Flags of a chunk's column that has such, as columnar::ColumnView::flags.
+  // Flags of a chunk's column that has such values; see columnar::ColumnView::flags.
   std::map<std::pair<int64_t, size_t>, std::vector<uint8_t>> flags_;
   std::vector<codec::Decoder> decoders_;
   int64_t rows_ = 0;

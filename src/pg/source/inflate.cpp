@@ -1,5 +1,5 @@
-// A compressed varlena (src/include/varatt.h, toast_compression.h) has a word behind its length: 30 bits with the size
-// of the text, 2 bits with the method.
+// A compressed varlena (src/include/varatt.h, toast_compression.h) has a word behind its length: 30 bits for the size
+// of the text, and 2 bits for the compression method.
 #include "pg/source/inflate.hpp"
 
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ constexpr int kMethodShift = 30;
 constexpr uint32_t kPglz = 0, kLz4 = 1;
 
 using Lz4 = int (*)(const char* from, char* to, int from_size, int to_size);
-// LZ4_decompress_safe of the library that a server with values compressed by it has loaded.
+// LZ4_decompress_safe() of the library that the server has loaded, if it has values compressed with lz4.
 Lz4 lz4 = nullptr;
 
 uint32_t info_of(StrView stored) {
@@ -37,7 +37,7 @@ int64_t inflated_size(StrView stored) {
 }
 
 bool inflate(StrView stored, char* to, int64_t size) {
-  char copy[BLCKSZ];  // which does not change while it is read
+  char copy[BLCKSZ];  // a copy that cannot change during decompression
   std::memcpy(copy, stored.ptr, static_cast<size_t>(stored.len));
   const char* from = copy + kInfoSize;
   const auto from_size = static_cast<int>(stored.len - kInfoSize), to_size = static_cast<int>(size);

@@ -5,8 +5,8 @@
 
 namespace strom::pg::source {
 
-/// Takes what follows the length of a compressed varlena, in a page that may be replaced meanwhile. Calls of PostgreSQL
-/// only what does not ereport. Once for the session, on the main thread.
+/// Decompresses the part of a compressed varlena behind its length, in a page that may be replaced meanwhile. It calls
+/// only functions of PostgreSQL that never ereport. Made once in a session, on the main thread.
 const engine::block::Inflater* inflater();
 
 }  // namespace strom::pg::source

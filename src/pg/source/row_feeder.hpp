@@ -1,5 +1,5 @@
-// The feeder of a source that is one itself. The engine takes sources as const, and changes them only by what it asks
-// of their feeder: so this holds the source as something that changes. Used by HeapRows and AppendRows.
+// The feeder of a source that feeds itself. The engine gets sources as const; it changes them only through their
+// feeder. So this object holds a non-const reference to the source. Used by HeapRows and AppendRows.
 #pragma once
 
 #include "engine/exec/execution.hpp"

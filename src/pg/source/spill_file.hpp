@@ -1,5 +1,6 @@
-// Record batches in a temporary file of PostgreSQL's (temp_tablespaces, temp_file_limit), written once and then mapped,
-// so that the kernel may take their memory back. Used by CollectedRows. C++ code: throws PostgresError and StatusError.
+// Record batches in a temporary file of PostgreSQL (temp_tablespaces, temp_file_limit). The file is written once and
+// then mapped, so that the kernel can reclaim its memory. Used by CollectedRows. C++ code: throws PostgresError and
+// StatusError.
 #pragma once
 
 #include <memory>
@@ -14,17 +15,17 @@ namespace strom::pg::source {
 
 class SpillFile {
  public:
-  /// The file is created by the first write() and is a resource of the current owner until map().
+  /// Appends a batch. The first call creates the file. The current resource owner owns the file until map().
   void write(std::span<const columnar::ColumnView> batch);
-  /// Ends writing: the file is mapped and removed.
+  /// Ends writing: maps the file and unlinks it.
   void map();
 
   size_t batch_count() const { return batches_.size(); }
-  /// Columns of batch `index`; after map().
+  /// The columns of batch `index`. Called after map().
   std::vector<columnar::ColumnView> columns(size_t index) const;
 
  private:
-  /// A column with offsets into the file; -1 = no such buffer.
+  /// A column whose buffers are offsets into the file; -1: no such buffer.
   struct SpilledColumn {
     columnar::ColumnView view;
     int64_t validity, values, data;

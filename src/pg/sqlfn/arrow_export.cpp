@@ -1,5 +1,5 @@
-// The SQL functions arrow_export, arrow_ipc and arrow_ipc_stream. Queries run with the rights of the caller and the
-// snapshot of the statement that calls, and are read-only.
+// The SQL functions arrow_export, arrow_ipc and arrow_ipc_stream. Queries are read-only. They run with the rights of
+// the caller and the snapshot of the calling statement.
 #include <sys/stat.h>
 
 #include <string>
@@ -19,7 +19,7 @@ using boundary::ContextOwned;
 using boundary::guard;
 using boundary::throw_if_failed;
 
-/// Raises an ERROR where `path` is a file.
+/// Raises an ERROR if `path` is a file.
 void refuse_existing(const std::string& path) {
   struct stat existing;
   if (lstat(path.c_str(), &existing) != 0) return;
@@ -29,7 +29,7 @@ void refuse_existing(const std::string& path) {
   });
 }
 
-/// All rows of `query` to `sink`; their number. May throw.
+/// Writes all rows of `query` to `sink`, and returns their number. May throw.
 int64_t run(const std::string& query, const OutputSettings& settings, bool stream,
             std::unique_ptr<format::ByteSink> sink) {
   Portal portal = open_query(query);
@@ -41,7 +41,7 @@ int64_t run(const std::string& query, const OutputSettings& settings, bool strea
   return output.total_rows();
 }
 
-/// A copy that belongs to the caller's memory.
+/// A copy in the caller's memory context.
 bytea* copied(const bytea* bytes) {
   return guard([=] {
     void* copy = palloc(VARSIZE(bytes));
@@ -53,7 +53,7 @@ bytea* copied(const bytea* bytes) {
 /// State of arrow_ipc_stream() between its calls.
 struct Stream {
   ArrowOutput output;
-  MemorySink* sink = nullptr;  // in output
+  MemorySink* sink = nullptr;  // owned by output
   std::string portal;
   CursorColumns* columns = nullptr;  // of the portal
   bool is_taken = false, is_done = false;
@@ -111,7 +111,7 @@ STROM_SQL_FUNCTION(strom_arrow_export) {
 STROM_SQL_FUNCTION(strom_arrow_ipc) {
   OutputSettings settings;
   read_settings(PG_GETARG_DATUM(1), &settings);
-  // The writer that owns the sink is gone when run() returns.
+  // Passes bytes on to a sink that outlives it. The writer that owns this object is destroyed when run() returns.
   class Forward final : public strom::format::ByteSink {
    public:
     explicit Forward(MemorySink& to) : to_(to) {}
@@ -151,10 +151,10 @@ PGDLLEXPORT Datum strom_arrow_ipc_stream(PG_FUNCTION_ARGS) {
   auto* stream = static_cast<Stream*>(call->user_fctx);
   bytea* piece = boundary::entry([&]() -> bytea* {
     if (stream->is_done) return nullptr;
-    if (stream->is_taken) stream->next();  // at first there is the schema
+    if (stream->is_taken) stream->next();  // the first piece is the schema
     stream->is_taken = true;
-    // Valid until the next call, which is all that a set's value has to be: new memory for each piece costs as much as
-    // filling it.
+    // The value is valid until the next call, which is sufficient for a set-returning function. New memory for each
+    // piece would cost as much as filling it.
     return stream->sink->value();
   });
   if (piece == nullptr) SRF_RETURN_DONE(call);

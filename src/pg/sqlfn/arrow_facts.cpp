@@ -18,10 +18,10 @@ using columnar::Field;
 
 enum class Order { kBefore, kBeforeOrAt };
 
-// Boxes come before others where they lie to the left of them.
+// A box is before another one if it lies to the left of it.
 constexpr int kLowX = 0, kHighX = 2;
 
-// Every value within `a` comes before every value within `b`.
+// True if every value within `a` is before every value within `b`.
 bool ends_before(const Bounds& a, const Bounds& b, Order order) {
   const bool or_at = order == Order::kBeforeOrAt;
   switch (a.kind) {
@@ -54,7 +54,7 @@ bool begins_later(const Bounds& a, const Bounds& b) {
   return a.low_text > b.low_text;
 }
 
-// "a", "a DESC"; empty: not known to be in order. One value in all batches is no order.
+// "a" or "a DESC"; empty: no known order. A column with one value in all batches has no order.
 std::string order_of(const FileReader& file, int field) {
   bool ascends = true, descends = true;
   std::optional<Bounds> first, last;
@@ -77,7 +77,7 @@ std::string order_of(const FileReader& file, int field) {
   return ends_before(*last, *first, Order::kBefore) ? name + " DESC" : std::string();
 }
 
-/// Of one column: the bounds that end first, and those that begin last.
+/// Two bounds of one column: the one that ends first, and the one that begins last.
 struct Extremes {
   Field field;
   Bounds first, last;

@@ -1,4 +1,4 @@
-// What the metadata of an Arrow table's files say of them: for pgstrom.arrow_files() and pgstrom.doctor(). Reads no
+// Facts about an Arrow table's files from their metadata, for pgstrom.arrow_files() and pgstrom.doctor(). Reads no
 // values.
 #pragma once
 
@@ -14,20 +14,20 @@ namespace strom::pg::sqlfn {
 
 using format::arrow::FileReader;
 
-/// Raises an error unless the current role may read the table, which is one over Arrow files. May ereport.
+/// Raises an error unless `relid` is an Arrow table that the current role may read. May ereport.
 void require_readable_table(Oid relid);
 
 struct FileFacts {
   int64_t rows = 0;
   std::string codec;                    // empty: nothing is compressed
   std::vector<std::string> statistics;  // columns that have some
-  std::vector<std::string> order;       // "a", "b DESC": columns whose record batches follow one another so
+  std::vector<std::string> order;       // "a", "b DESC": columns by which the record batches are in order
 };
 /// Throws StatusError, PostgresError.
 FileFacts facts_of(const FileReader& file);
 
-/// Whether statistics can rule out a record batch of these files: some column has two whose values do not meet. Throws
-/// likewise.
+/// True if statistics can rule out a record batch of these files: some column has two batches whose ranges of values do
+/// not overlap. Throws StatusError, PostgresError.
 bool can_skip_batches(std::span<const std::shared_ptr<const FileReader>> files);
 
 }  // namespace strom::pg::sqlfn

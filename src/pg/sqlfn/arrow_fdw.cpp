@@ -1,4 +1,4 @@
-// SQL functions about Arrow tables and their files: what sql/arrow_fdw.sql declares, but for the import.
+// SQL functions about Arrow tables and their files, as declared in sql/arrow_fdw.sql, except the import.
 #include "format/arrow/read/metadata_cache.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/files/file_list.hpp"

@@ -62,7 +62,7 @@ void put_file(ReturnSetInfo* result, const sqlfn::FileReader& file) {
   });
 }
 
-// Of a table whose files cannot be read. May throw.
+// For a table whose files cannot be read. May throw.
 void put_error(ReturnSetInfo* result, const char* message) {
   guard([=] {
     Datum values[kColumns] = {};

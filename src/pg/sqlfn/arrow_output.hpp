@@ -1,4 +1,4 @@
-// A query's rows as Arrow record batches, for the SQL functions that write them.
+// Writes a query's rows as Arrow record batches, for SQL functions.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace strom::pg::sqlfn {
 
-/// What the functions' option `options` may say.
+/// The settings that the functions' argument `options` can change.
 struct OutputSettings {
   codec::WriteSettings columns;
   format::arrow::Compression compression;
@@ -20,15 +20,15 @@ struct OutputSettings {
   bool overwrite = false, statistics = true;
 };
 
-/// Changes `settings` as a jsonb object says. May throw: kInvalidParameter.
+/// Changes `settings` as the jsonb object says. May throw: kInvalidParameter.
 void read_settings(Datum jsonb, OutputSettings* settings);
 
-/// Rows in, record batches out. Main thread only.
+/// Converts rows to record batches. Main thread only.
 class ArrowOutput final : public RowSink {
  public:
   ArrowOutput(const OutputSettings& settings, bool stream) : settings_(settings), stream_(stream) {}
 
-  /// Columns are those of `row`; schema and dictionaries are written. May throw.
+  /// Takes the columns from `row`, and writes schema and dictionaries. May throw.
   void start(TupleDesc row, std::unique_ptr<format::ByteSink> sink);
   void add(const Datum* values, const bool* nulls) override { rows_->append(values, nulls); }
   void add(const codec::RegisterColumn* columns, int64_t first, int64_t count) override {
@@ -41,9 +41,9 @@ class ArrowOutput final : public RowSink {
   bool is_full() const override {
     return rows_->bytes() >= settings_.batch_bytes || rows_->rows() >= settings_.batch_rows;
   }
-  /// Writes what was added as a record batch. May throw.
+  /// Writes the rows so far as a record batch. May throw.
   void flush() override;
-  /// The last batch and the end. May throw.
+  /// Writes the last batch and the end of the stream. May throw.
   void finish();
   int64_t total_rows() const { return total_rows_; }
 
@@ -57,7 +57,7 @@ class ArrowOutput final : public RowSink {
   int64_t total_rows_ = 0;
 };
 
-/// A sink in memory, whose bytes may be taken at any time, as a bytea without another copy.
+/// A sink in memory. Its bytes are available as a bytea at any time, without another copy.
 class MemorySink final : public format::ByteSink {
  public:
   Status append(std::vector<struct iovec> pieces) override;
@@ -68,7 +68,7 @@ class MemorySink final : public format::ByteSink {
   int64_t size() const { return static_cast<int64_t>(bytes_.size()) - VARHDRSZ; }
   const char* data() const { return bytes_.data() + VARHDRSZ; }
   void clear() { bytes_.resize(VARHDRSZ); }
-  /// What was appended since clear(), until something else is done with the sink. Throws: kOverBudget.
+  /// The bytes that were appended since clear(). Valid until the next call of the sink. Throws: kOverBudget.
   bytea* value();
 
  private:

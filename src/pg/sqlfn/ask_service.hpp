@@ -1,4 +1,4 @@
-// One question to the GPU service, for the SQL functions about it.
+// Asks the GPU service one question, for the SQL functions about it.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace strom::pg::sqlfn {
 
-/// The answer. Throws StatusError: kDeviceLost when none comes within seconds; what the service refuses it with.
+/// Returns the answer. Throws StatusError: kDeviceLost when there is no answer within seconds, or the service's error.
 template <class Answer>
 Answer ask_service(service::Client* client, const service::Message& request) {
   constexpr int kPatienceMs = 5000;

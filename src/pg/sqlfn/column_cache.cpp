@@ -1,4 +1,4 @@
-// SQL functions that show and empty the column cache: what sql/column_cache.sql declares.
+// SQL functions that show and empty the column cache, as declared in sql/column_cache.sql.
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/heap.hpp"
 #include "pg/cache/shared_columns.hpp"
@@ -11,10 +11,10 @@ namespace {
 
 // May ereport.
 void put_row(ReturnSetInfo* result, const SharedColumns::Usage& usage) {
-  // Arrow tables stand there themselves.
+  // For an Arrow table, `file` holds the table's OID.
   const Oid table = OidIsValid(usage.file.tablespace) ? compat::table_of_file(usage.file) : usage.file.file;
   const char* attribute = OidIsValid(table) ? get_attname(table, usage.attribute, true) : nullptr;
-  if (attribute == nullptr) return;  // dropped or rewritten since
+  if (attribute == nullptr) return;  // dropped or rewritten meanwhile
   NameData name;
   namestrcpy(&name, attribute);
   Datum values[] = {ObjectIdGetDatum(table), NameGetDatum(&name), Int64GetDatum(usage.groups),

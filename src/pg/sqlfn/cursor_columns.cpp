@@ -22,19 +22,20 @@ using table::BlockRange;
 
 namespace {
 
-constexpr int64_t kRowsAtATime = 256;  // so that a batch ends where it is full
+constexpr int64_t kRowsAtATime = 256;  // few, so that a batch ends when it is full
 
 // ---- A table's pages ----
 
-/// What a plan reads: attributes of a table, on some blocks.
+/// What a plan reads: attributes of a table, in a range of blocks.
 struct PageScan {
   Relation relation = nullptr;
   Snapshot snapshot = nullptr;
-  std::vector<int> attributes;  // of each column of the rows, from 0
+  std::vector<int> attributes;  // for each column of the rows, from 0
   std::optional<BlockRange> blocks;
 };
 
-/// One end of the blocks: ctid >= '(n,0)' or ctid < '(n,0)', as pg2arrow divides tables. False for what else there is.
+/// Takes one bound of the blocks: ctid >= '(n,0)' or ctid < '(n,0)', by which pg2arrow divides tables. False for other
+/// clauses.
 bool add_bound(const Node* clause, BlockRange* blocks) {
   if (!IsA(clause, OpExpr)) return false;
   const auto* call = reinterpret_cast<const OpExpr*>(clause);
@@ -65,8 +66,8 @@ bool find_blocks(const Plan* plan, std::optional<BlockRange>* blocks) {
   return true;
 }
 
-/// The attribute, from 0, that an output is; -1 when it is something else. Casts that leave a value as it is do no
-/// harm.
+/// The attribute, counted from 0, that an output consists of; -1 when it is something else. Casts that keep the value
+/// are ignored.
 int attribute_of(const TargetEntry* item, Index relid) {
   const auto* expr = reinterpret_cast<const Node*>(item->expr);
   while (IsA(expr, RelabelType)) expr = reinterpret_cast<const Node*>(reinterpret_cast<const RelabelType*>(expr)->arg);
@@ -75,7 +76,7 @@ int attribute_of(const TargetEntry* item, Index relid) {
   return var->varno == static_cast<int>(relid) && var->varlevelsup == 0 ? var->varattno - 1 : -1;
 }
 
-/// False when the plan does more than to read attributes of the rows of a heap table.
+/// False when the plan does more than read attributes of the rows of a heap table.
 bool find_scan(const QueryDesc* query, PageScan* scan) {
   PlanState* state = query->planstate;
   const Plan* plan = state->plan;
@@ -110,7 +111,7 @@ Storage storage_of(const FormData_pg_attribute& attribute) {
 
 class TableRows final : public ColumnRows {
  public:
-  /// `memory` outlives this.
+  /// `memory` outlives this object.
   TableRows(const PageScan& scan, MemoryContext memory);
 
   bool next() override;
@@ -127,16 +128,16 @@ class TableRows final : public ColumnRows {
 
   TupleDesc descriptor_;
   std::vector<int> attributes_;
-  std::vector<size_t> places_;  // of each column, in the view
+  std::vector<size_t> places_;  // for each column, its position in the view
   std::deque<std::string> missing_;
   std::deque<registry::StrView> missing_views_;
   std::unique_ptr<table::HeapRows> rows_;
   engine::op::ChunkFeeder* feeder_ = nullptr;
-  int64_t chunk_ = -1;  // the last one
+  int64_t chunk_ = -1;  // the current chunk
   bool is_held_ = false;
   columnar::BatchView view_;
   std::vector<codec::RegisterColumn> columns_;
-  std::vector<uint8_t> by_row_;  // flags of rows whose values PostgreSQL has to read; empty: none are
+  std::vector<uint8_t> by_row_;  // flags of rows whose values PostgreSQL has to read; empty: no row
   std::vector<Datum> all_values_, values_;
   std::unique_ptr<bool[]> all_nulls_, nulls_;
 };
@@ -170,7 +171,7 @@ TableRows::TableRows(const PageScan& scan, MemoryContext memory)
   nulls_ = std::make_unique<bool[]>(attributes_.size());
 }
 
-/// With the value of rows that are older than the column.
+/// The column, with its value for rows that are older than the column.
 WantedColumn TableRows::wanted(int attribute, MemoryContext memory) {
   const FormData_pg_attribute& form = *TupleDescAttr(descriptor_, attribute);
   WantedColumn column{attribute, storage_of(form)};
@@ -255,7 +256,7 @@ std::string TableRows::origin() const {
   return table::CachedTable::origin(relation, scan_.snapshot, pages, ids).name;
 }
 
-/// At the regular end of the query, when its resource owner is still there.
+/// Called at the regular end of the query, while its resource owner still exists.
 void release_pages(Datum rows) {
   boundary::entry([rows] { reinterpret_cast<TableRows*>(DatumGetPointer(rows))->close(); });
 }
@@ -291,7 +292,7 @@ class EngineRows final : public ColumnRows {
 
 // ---- The cursor ----
 
-/// Makes a portal the one that runs, as PortalRunFetch() does.
+/// Makes a portal the running one, as PortalRunFetch() does.
 class Running {
  public:
   explicit Running(Portal portal)
@@ -305,13 +306,13 @@ class Running {
     PortalContext = portal->portalContext;
     memory_ = MemoryContextSwitchTo(portal->queryDesc->estate->es_query_cxt);
   }
-  /// After the last thing that may fail.
+  /// Called after the last step that may fail.
   void succeed() {
     restore();
     guard([] { PopActiveSnapshot(); });
     portal_->status = PORTAL_READY;
   }
-  /// The abort drops the snapshot.
+  /// The snapshot is dropped when the transaction aborts.
   void fail() {
     restore();
     Portal portal = portal_;
@@ -396,7 +397,7 @@ void CursorColumns::add_some(RowSink* output) {
   try {
     guard([=] { output->add(columns, first, run); });
   } catch (const boundary::PostgresError&) {
-    rows_->check();  // a value that cannot be written may be one of a file that has changed
+    rows_->check();  // the value may come from a file that has changed
     throw;
   }
   at_ += run;

@@ -28,7 +28,7 @@ uint64_t machine_memory() { return strom::base::read_machine_memory().total; }
 
 uint64_t bytes_of_buffers() { return static_cast<uint64_t>(NBuffers) * BLCKSZ; }
 
-/// Libraries of a setting: a, "b", $libdir/c.
+/// The libraries in a setting such as: a, "b", $libdir/c.
 std::vector<std::string> libraries_of(const char* setting) {
   std::vector<std::string> names;
   std::istringstream parts(setting == nullptr ? "" : setting);
@@ -45,7 +45,7 @@ bool has_us(const std::vector<std::string>& libraries) {
   });
 }
 
-/// The command that lets every session have the engine from its start; empty when they have.
+/// The command that makes every session load the engine from its start; empty when sessions do so already.
 std::string preload_for_sessions() {
   const auto session = libraries_of(session_preload_libraries_string);
   if (has_us(libraries_of(shared_preload_libraries_string)) || has_us(session)) return {};
@@ -65,9 +65,9 @@ void check_preload(std::vector<Finding>* findings) {
                          fix});
 }
 
-bool is_preload_noted = false;  // at the end of this transaction
+bool is_preload_noted = false;  // reported at the end of this transaction
 
-/// While the script of CREATE EXTENSION runs, PostgreSQL holds notices back.
+/// PostgreSQL suppresses notices while the script of CREATE EXTENSION runs.
 void note_preload(XactEvent event, void*) {
   const bool is_due = is_preload_noted && event == XACT_EVENT_PRE_COMMIT;
   if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
@@ -98,7 +98,7 @@ void check_engine(std::vector<Finding>* findings) {
 }
 
 void check_memory(std::vector<Finding>* findings) {
-  constexpr uint64_t kPart = 4;  // of the machine
+  constexpr uint64_t kPart = 4;  // of the machine's memory
   const uint64_t setting = static_cast<uint64_t>(guc::pg_strom::work_memory) << 10;
   const std::string detail =
       "A query's tables may take " + size_text(setting) + ", and the machine has " + size_text(machine_memory()) + ".";
@@ -263,7 +263,7 @@ void strom::pg::sqlfn::put_findings(const std::vector<Finding>& findings, Return
   }
 }
 
-/// Called by the extension's script alone: CREATE EXTENSION ends with a NOTICE unless the library is preloaded.
+/// Called only by the extension's script: CREATE EXTENSION ends with a NOTICE unless the library is preloaded.
 STROM_SQL_FUNCTION(strom_note_preload) {
   static bool is_registered = false;
   if (!is_registered) guard([] { RegisterXactCallback(note_preload, nullptr); });

@@ -1,5 +1,5 @@
-// The SQL function pgstrom.explain_support(), see sql/explain_support.sql: plans a query, as EXPLAIN does, and tells
-// what was noted meanwhile (planner/judgement/judgement.hpp).
+// The SQL function pgstrom.explain_support(), see sql/explain_support.sql. Plans a query as EXPLAIN does, and returns
+// what was noted during planning (planner/judgement/judgement.hpp).
 #include <cmath>
 #include <utility>
 
@@ -20,7 +20,7 @@ using namespace strom::pg::planner;
 
 namespace {
 
-// All of this may ereport.
+// All functions here may ereport.
 
 void put_row(ReturnSetInfo* result, const char* part, const char* expression, const char* runs, const char* reason) {
   const char* texts[] = {part, expression, runs, reason};
@@ -33,7 +33,7 @@ void put_row(ReturnSetInfo* result, const char* part, const char* expression, co
   tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-// The query that is planned: of EXPLAIN and CREATE TABLE AS the one in them. May ereport.
+// The query that is planned; for EXPLAIN and CREATE TABLE AS it is the query inside. May ereport.
 Query* planned_query(Query* query) {
   while (query->commandType == CMD_UTILITY) {
     Node* inner = nullptr;
@@ -50,7 +50,7 @@ Query* planned_query(Query* query) {
   return query;
 }
 
-// As EXPLAIN, which needs the right to run the query.
+// Requires the right to run the query, as EXPLAIN does.
 void require_rights(PlannedStmt* plan, const char* text) {
   QueryDesc* desc =
       CreateQueryDesc(plan, text, GetActiveSnapshot(), InvalidSnapshot, None_Receiver, nullptr, nullptr, 0);
@@ -75,12 +75,12 @@ PlannedStmt* plan_judged(const Query* query, const char* text, Judgements* judge
   return plan;
 }
 
-// PostgreSQL's own ways to read and join, all of which the engine may replace.
+// PostgreSQL's own methods of reading and joining, all of which the engine may replace.
 bool* const kPostgresWays[] = {&enable_seqscan,    &enable_indexscan, &enable_indexonlyscan,
                                &enable_bitmapscan, &enable_tidscan,   &guc::arrow_fdw::enabled,
                                &enable_nestloop,   &enable_mergejoin, &enable_hashjoin};
 
-// The cost of the plan that has the engine's nodes wherever there are such; negative when there are none.
+// The cost of a plan that uses the engine's nodes wherever possible; negative when there are none.
 Cost engine_cost(const Query* query, const char* text) {
   bool set[lengthof(kPostgresWays)];
   for (size_t i = 0; i < lengthof(set); ++i) set[i] = std::exchange(*kPostgresWays[i], false);
@@ -98,7 +98,7 @@ Cost engine_cost(const Query* query, const char* text) {
   }
   PG_END_TRY();
   if (!judgements->uses_engine) return -1;
-  // What PostgreSQL (before 18) adds for each of its ways that is off.
+  // Before version 18, PostgreSQL adds this cost for each method that is switched off.
   const Cost cost = plan->planTree->total_cost;
   return cost - disable_cost * rint(cost / disable_cost);
 }
@@ -130,7 +130,7 @@ bool is_same_text(const char* a, const char* b) {
   return a == b || (a != nullptr && b != nullptr && strcmp(a, b) == 0);
 }
 
-// Has been said with the same words. PostgreSQL plans some sub-queries twice.
+// True if an earlier judgement has the same words. PostgreSQL plans some sub-queries twice.
 bool is_repeated(const Judgements* judgements, int index) {
   const auto* judgement = static_cast<const Judgement*>(list_nth(judgements->all, index));
   if (!list_member_ptr(judgements->roots, judgement->root)) return true;

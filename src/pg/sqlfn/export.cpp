@@ -1,5 +1,5 @@
-// The SQL functions that hand columns to other programs, Python above all, without another copy: what sql/export.sql
-// declares. Queries run with the rights of the caller. docs/dev/python.md.
+// The SQL functions that pass columns to other programs, mainly Python, without another copy, as declared in
+// sql/export.sql. Queries run with the rights of the caller. See docs/dev/python.md.
 #include <unistd.h>
 
 #include <charconv>
@@ -27,10 +27,10 @@ constexpr int64_t kKilobyte = 1024;
 constexpr int64_t kMicrosPerSecond = 1000000;
 constexpr int64_t kShareOfMemory = 4;
 constexpr size_t kSha256Bytes = 32;
-// Few enough to stay in the processor's cache until they are copied.
+// Small enough to stay in the processor's cache until they are copied.
 constexpr int64_t kStreamBatchBytes = int64_t{4} << 20;
 
-/// Bytes that the exports of a role may take together.
+/// The limit, in bytes, for all exports of a role together.
 int64_t memory_limit() {
   if (guc::pg_strom::export_memory >= 0) return guc::pg_strom::export_memory * kKilobyte;
   return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / kShareOfMemory;
@@ -57,7 +57,7 @@ double number_option(const std::string& name, const std::string& value) {
   return number;
 }
 
-/// The argument that names a GPU: -1 is none of them. May throw.
+/// The argument that names a GPU; -1: none. May throw.
 int32_t device_setting(int64_t number) {
   if (number < -1 || number > INT32_MAX)
     throw_if_failed(Status(ErrorCode::kInvalidParameter, "a GPU's number must not be " + std::to_string(number))
@@ -93,7 +93,7 @@ ExportSettings read_export_settings(Datum jsonb) {
     throw_if_failed(Status(ErrorCode::kInvalidParameter, "option \"nulls\" is for the forms matrix and columns"));
   if (settings.is_stream && settings.device != ExportSettings::kServerMemory)
     throw_if_failed(Status(ErrorCode::kInvalidParameter, "option \"device\" is for the forms matrix and columns"));
-  // A matrix has no room for bitmaps in it, so that NULL is an error unless the caller knows of it.
+  // A matrix cannot contain bitmaps, so NULL is an error unless the caller has chosen how to handle it.
   if (!has_nulls && settings.is_matrix) settings.nulls = ExportSettings::Nulls::kError;
   return settings;
 }
@@ -103,7 +103,7 @@ Datum as_text(const std::string& identifier) {
   return guard([text] { return CStringGetTextDatum(text); });
 }
 
-/// What is known before the rows are.
+/// The part of the request that is known before the rows.
 service::PutExport new_request(const ExportSettings& settings) {
   service::PutExport request;
   request.facts.owner = GetUserId();
@@ -115,7 +115,7 @@ service::PutExport new_request(const ExportSettings& settings) {
   return request;
 }
 
-/// Hands a sealed file to the keeper; its identifier, as a text. May throw.
+/// Passes a sealed file to the keeper, and returns the export's identifier as text. May throw.
 Datum put_export(service::PutExport request, const FinishedExport& finished, int64_t rows, int64_t columns) {
   const service::ExportFile& file = *finished.file;
   const int lease = finished.copy ? finished.copy->lease.get() : -1;
@@ -127,8 +127,8 @@ Datum put_export(service::PutExport request, const FinishedExport& finished, int
   return as_text(value_or_throw(exports::connected_keeper().put(request, file.descriptor(), lease)));
 }
 
-/// SHA-256 of what decides about all bytes of the export: of what the rows hold, and of how they are laid out. Zeros
-/// where that is not known. May throw.
+/// Sets the key: the SHA-256 of everything that determines the bytes of the export, which are the set of rows and the
+/// layout. Leaves zeros when that is unknown. May throw.
 void set_key(const CursorColumns* rows, Portal portal, const ExportBuffers& buffers, service::PutExport* request) {
   const std::string layout = buffers.identity();
   if (rows == nullptr || layout.empty()) return;
@@ -150,7 +150,7 @@ void set_key(const CursorColumns* rows, Portal portal, const ExportBuffers& buff
   });
 }
 
-/// Arrow's stream in the only buffer of an export's file.
+/// Writes an Arrow stream to the only buffer of an export's file.
 class StreamSink final : public format::ByteSink {
  public:
   StreamSink(service::ExportFile& file, int64_t limit) : file_(file), limit_(limit) {}
@@ -173,7 +173,8 @@ class StreamSink final : public format::ByteSink {
   const std::string name_ = "an export";
 };
 
-/// The rows of `query` as Arrow's stream: of any type, in record batches as arrow_ipc_stream() makes them. May throw.
+/// Exports the rows of `query` as an Arrow stream: with any types, in record batches as in arrow_ipc_stream(). May
+/// throw.
 Datum export_stream(const std::string& query, const ExportSettings& settings) {
   Portal portal = open_query(query);
   service::ExportFile file = value_or_throw(service::ExportFile::create(1, {}));
@@ -191,7 +192,7 @@ Datum export_stream(const std::string& query, const ExportSettings& settings) {
   return put_export(new_request(settings), {&file, file.length(), std::nullopt}, output.total_rows(), columns);
 }
 
-/// The identifier of the rows of `query`, as a text. May throw.
+/// Exports the rows of `query`, and returns the identifier as text. May throw.
 Datum export_rows(const std::string& query, const ExportSettings& settings, bool rows_are_known) {
   if (settings.is_stream) return export_stream(query, settings);
   Portal portal = open_query(query);
@@ -202,7 +203,7 @@ Datum export_rows(const std::string& query, const ExportSettings& settings, bool
   CursorColumns* rows = CursorColumns::of(portal);
   service::PutExport request = new_request(settings);
   set_key(rows, portal, buffers, &request);
-  // The plan has been started, so that the caller is known to have the rights.
+  // The executor has started the plan, so the caller has the rights to read these rows.
   service::ExportClient* keeper = exports::running_keeper();
   const std::string same = keeper == nullptr ? std::string() : value_or_throw(keeper->put_same(request));
   if (!same.empty()) {
@@ -215,7 +216,7 @@ Datum export_rows(const std::string& query, const ExportSettings& settings, bool
   return put_export(request, finished, buffers.rows(), buffers.columns());
 }
 
-/// SELECT of columns of a relation: all, or those that an array of text names. May ereport.
+/// A SELECT of columns of a relation: all, or those that the text array names. May ereport.
 char* column_query(Oid relation, ArrayType* names) {
   StringInfoData query;
   initStringInfo(&query);
@@ -301,7 +302,7 @@ STROM_SQL_FUNCTION(strom_arrow_fdw_export_cupy) { return export_table(fcinfo, fa
 
 STROM_SQL_FUNCTION(strom_arrow_fdw_export_cupy_pinned) { return export_table(fcinfo, true); }
 
-/// pgstrom.arrow_fdw_put_gpu_buffer(identifier) -> whether there was such an export.
+/// pgstrom.arrow_fdw_put_gpu_buffer(identifier) -> whether the export existed
 STROM_SQL_FUNCTION(strom_export_drop) {
   const service::ExportName name = service::parse_identifier(text_argument(fcinfo, 0));
   if (name.secret.empty())
@@ -315,8 +316,8 @@ STROM_SQL_FUNCTION(strom_export_drop) {
   PG_RETURN_BOOL(boundary::value_or_throw(keeper->drop(request)));
 }
 
-/// pgstrom.export_info() -> a row for each export of roles that the caller has the privileges of; of all for
-/// pg_monitor.
+/// pgstrom.export_info() -> a row for each export of a role whose privileges the caller has; for pg_monitor, of all
+/// roles
 STROM_SQL_FUNCTION(strom_export_info) {
   boundary::guard([fcinfo] { InitMaterializedSRF(fcinfo, 0); });
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);

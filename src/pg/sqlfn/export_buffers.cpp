@@ -22,7 +22,7 @@ using columnar::Layout;
 
 namespace {
 
-// Rows at a time: few enough to stay in the processor's cache between conversion and copy, and bitmaps of so many rows
+// Rows that are converted at a time. They stay in the processor's cache between conversion and copy, and their bitmaps
 // are whole bytes.
 constexpr int64_t kRows = 65536, kBits = 8;
 constexpr int64_t kBatchBytes = int64_t{64} << 20;
@@ -42,14 +42,14 @@ bool is_number(Layout layout) {
   }
 }
 
-/// Buffers of it are values of fixed width, bits, or offsets and texts.
+/// True if the field's buffers have values of fixed width, bits, or offsets and texts.
 bool is_exportable(const Field& field) {
   const Form form = columnar::form_of(field.layout);
   return !field.dictionary && field.unsupported.empty() &&
          (form == Form::kFixed || form == Form::kBits || form == Form::kOffsets);
 }
 
-/// Texts of these types are those of their values, whatever catalogs and settings say.
+/// True for types whose texts are the stored values, whatever catalogs and settings say.
 bool is_plain_text(Oid type) { return type == TEXTOID || type == VARCHAROID || type == BPCHAROID || type == BYTEAOID; }
 
 [[noreturn]] void refuse_null(const std::string& column) {
@@ -130,7 +130,7 @@ void ExportBuffers::start(TupleDesc row, int64_t expected) {
   if (columns_.empty()) throw_if_failed(Status(ErrorCode::kInvalidParameter, "an export needs a column"));
   rows_->start();
   if (settings_.is_matrix) require_one_type();
-  // Values of all columns first, so that a matrix has no gaps.
+  // The values of all columns come first, so that a matrix has no gaps.
   size_t buffers = 0;
   std::vector<int64_t> room;
   for (size_t i = 0; i < columns_.size(); ++i) {
@@ -204,7 +204,7 @@ void ExportBuffers::flush() {
   rows_->cut(0);
 }
 
-/// The bitmap, from the batch with the first NULL on, with what is before.
+/// Writes the bitmap of a column. It starts at the batch with the first NULL; earlier rows are then filled in.
 void ExportBuffers::put_nulls(size_t index, ColumnBuilder& column) {
   if (column.null_count() > 0 && settings_.nulls == ExportSettings::Nulls::kError) refuse_null(column.field().name);
   Column& to = columns_[index];
@@ -225,7 +225,7 @@ void ExportBuffers::put_values(size_t index, const ColumnBuilder& column) {
   const int64_t rows = column.length();
   const uint8_t* values = column.values().data();
   if (form == Form::kOffsets) {
-    // 64 bits, and from the first row of all on.
+    // Converts offsets to 64 bits, relative to the first row of the export.
     scratch_.resize(static_cast<size_t>(rows) * sizeof(int64_t));
     const bool is_wide = columnar::value_width(column.field().layout, 0) == sizeof(int64_t);
     for (int64_t row = 0; row < rows; ++row) {
@@ -238,7 +238,7 @@ void ExportBuffers::put_values(size_t index, const ColumnBuilder& column) {
     to.text_bytes += column.data().size();
     return;
   }
-  if (form == Form::kBits && settings_.is_matrix) {  // a byte each, as Python's arrays have them
+  if (form == Form::kBits && settings_.is_matrix) {  // a byte for each value, as in Python's arrays
     scratch_.resize(static_cast<size_t>(rows));
     for (int64_t row = 0; row < rows; ++row)
       scratch_[static_cast<size_t>(row)] = static_cast<uint8_t>(values[row >> 3] >> (row & 7) & 1);
@@ -257,12 +257,12 @@ void ExportBuffers::put_values(size_t index, const ColumnBuilder& column) {
 
 FinishedExport ExportBuffers::finish() {
   flush();
-  // The description says where buffers are, so that they come to rest first.
+  // The description contains the places of buffers, so their final places are fixed first.
   const int64_t alignment = settings_.is_matrix ? 1 : kColumnAlignment;
   throw_if_failed(file_->settle(alignment));
   FinishedExport finished;
   finished.bytes = file_->length();
-  // CUDA has no memory of no bytes: an empty export stays here.
+  // CUDA cannot allocate zero bytes: an empty export stays in the server's memory.
   if (settings_.device != ExportSettings::kServerMemory && finished.bytes > 0)
     finished.copy = exports::copy_to_device(file_->descriptor(), finished.bytes, settings_.device);
   if (!finished.copy) {

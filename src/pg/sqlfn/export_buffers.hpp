@@ -1,5 +1,5 @@
-// A query's rows as the buffers of an export: the columns one after another as a matrix, or each by itself in Arrow's
-// layout. The file describes itself at its end: docs/format/exports.md. Used by export.cpp.
+// Writes a query's rows to the buffers of an export: the columns one after another as a matrix, or each column in
+// Arrow's layout. The file ends with a description of itself: docs/format/exports.md. Used by export.cpp.
 #pragma once
 
 #include <memory>
@@ -15,37 +15,37 @@ namespace strom::pg::sqlfn {
 
 struct ExportSettings {
   enum class Nulls : uint8_t { kError, kMask, kFill };
-  bool is_matrix = false;  // columns of one type of fixed width, without gaps between them
-  bool is_stream = false;  // Arrow's stream, which has all types
+  bool is_matrix = false;  // columns of one type of fixed width, without gaps
+  bool is_stream = false;  // an Arrow stream, which supports all types
   bool is_pinned = false;
   Nulls nulls = Nulls::kMask;
-  double fill = 0;    // of kFill
-  int64_t limit = 0;  // bytes that the buffers may take
-  // The GPU whose memory gets the columns; kServerMemory: none does.
+  double fill = 0;    // the value for kFill
+  int64_t limit = 0;  // limit of the buffers, in bytes
+  // The GPU whose memory gets the columns; kServerMemory: no GPU.
   int32_t device = kServerMemory;
 
   static constexpr int32_t kServerMemory = -2;
 };
 
-/// The file to hand to the keeper, and what goes with it.
+/// The file for the keeper, with its facts.
 struct FinishedExport {
   service::ExportFile* file = nullptr;
-  int64_t bytes = 0;  // of the memory that it takes
+  int64_t bytes = 0;  // memory that it takes
   std::optional<exports::DeviceCopy> copy;
 };
 
-/// The error of exports that would take more than `limit` bytes.
+/// The error for exports that would exceed `limit` bytes.
 Status over_limit(int64_t limit);
-/// What is behind an export's buffers: the description, a JSON object, and how to find it.
+/// The bytes behind an export's buffers: the description (a JSON object), and how to find it.
 std::string export_end(std::string description);
 
-/// Rows in, a sealed file out. Main thread only.
+/// Writes rows to a sealed file. Main thread only.
 class ExportBuffers final : public RowSink {
  public:
   explicit ExportBuffers(const ExportSettings& settings) : settings_(settings) {}
 
-  /// Columns are those of `row`. `expected`: about how many rows there will be, 0 = not known. May throw: a type that
-  /// exports do not have (0A000), types that differ in a matrix (42804).
+  /// Takes the columns from `row`. `expected`: the approximate number of rows, 0 = unknown. May throw: a type that
+  /// exports do not support (0A000), different types in a matrix (42804).
   void start(TupleDesc row, int64_t expected);
   void add(const Datum* values, const bool* nulls) override { rows_->append(values, nulls); }
   void add(const codec::RegisterColumn* columns, int64_t first, int64_t count) override {
@@ -54,17 +54,17 @@ class ExportBuffers final : public RowSink {
   int64_t room() const override;
   bool is_full() const override;
   void flush() override;
-  /// The rest, the copy to a GPU, the description and the seal. May throw.
+  /// Writes the remaining rows, copies to a GPU, and writes the description and the seal. May throw.
   FinishedExport finish();
-  /// All that the bytes depend on besides the values of the rows, as arbitrary bytes. Empty: on more than that, such as
-  /// names of an enum's values. After start().
+  /// Everything besides the rows' values that the bytes depend on, in an arbitrary encoding. Empty if that is more than
+  /// this object knows, such as the names of an enum's values. Call after start().
   std::string identity() const;
   int64_t rows() const { return rows_before_; }
   int64_t columns() const { return static_cast<int64_t>(columns_.size()); }
 
  private:
   struct Column {
-    size_t values = 0, texts = 0, validity = 0;  // buffers of the file
+    size_t values = 0, texts = 0, validity = 0;  // numbers of the file's buffers
     int64_t null_count = 0, text_bytes = 0;
   };
   void add_column(const char* name, int attribute, codec::SqlType type);
@@ -81,7 +81,7 @@ class ExportBuffers final : public RowSink {
   std::vector<std::string> type_names_;
   std::vector<uint8_t> scratch_;
   int64_t rows_before_ = 0;
-  bool is_lasting_ = true;  // what values become depends on nothing that can be changed
+  bool is_lasting_ = true;  // the conversion depends on nothing that can be changed
 };
 
 }  // namespace strom::pg::sqlfn

@@ -1,6 +1,6 @@
-// What pgstrom.doctor() and pgstrom.storage_check() find: one row for each thing that decides whether, and how well,
-// the engine works here. Used by sqlfn/doctor.cpp and sqlfn/storage_check.cpp; the checks that know nothing of
-// PostgreSQL are findings_machine.cpp and findings_storage.cpp.
+// The findings of pgstrom.doctor() and pgstrom.storage_check(): one row for each thing that decides whether, and how
+// well, the engine works on this machine. Used by sqlfn/doctor.cpp and sqlfn/storage_check.cpp. findings_machine.cpp
+// and findings_storage.cpp have the checks that do not depend on PostgreSQL.
 #pragma once
 
 #include <string>
@@ -17,55 +17,55 @@ struct Finding {
   std::string check;
   Health health;
   std::string detail;
-  std::string fix;  // a command, empty when there is nothing to mend
+  std::string fix;  // a command; empty when there is nothing to fix
 };
 
-/// Bytes as PostgreSQL's settings have them, rounded down: "128MB".
+/// Bytes in the spelling of PostgreSQL's settings, rounded down: "128MB".
 std::string size_text(uint64_t bytes);
 
 void check_processor(std::vector<Finding>* findings);
-/// Where the server's dynamic shared memory comes from; in files nothing is cached.
+/// The kind of the server's dynamic shared memory. With kFiles nothing is cached.
 enum class SharedMemory { kPosix, kSystemV, kFiles };
 /// The column cache, in bytes.
 struct CacheState {
-  uint64_t limit = 0;     // that it may take
-  bool is_usual = false;  // nobody has set it: a part of the machine's memory
+  uint64_t limit = 0;     // the most that it may take
+  bool is_usual = false;  // nobody has set it; it is a part of the machine's memory
   uint64_t taken = 0;     // so far
-  uint64_t lacking = 0;   // that the tables' last scans found no room for
+  uint64_t lacking = 0;   // room that the tables' last scans lacked
   uint64_t machine = 0;   // memory of the machine, or of the server's cgroup
   bool in_cgroup = false;
 };
 void check_shared_memory(const CacheState& cache, SharedMemory memory, std::vector<Finding>* findings);
 void check_limits(std::vector<Finding>* findings);
-/// findings_tables.cpp: of this database. Throws PostgresError.
+/// findings_tables.cpp: checks the tables of this database. Throws PostgresError.
 void check_tables(std::vector<Finding>* findings);
-/// `user`: whom the server runs as; `module`: path of the CUDA module of this installation.
+/// `user`: the server's operating system user. `module`: path of this installation's CUDA module.
 void check_gpu(const device::NvidiaDriver& driver, const std::string& user, const std::string& module,
                std::vector<Finding>* findings);
 
-/// The GPU service as a session finds it.
+/// The GPU service, as a session sees it.
 struct ServiceState {
-  std::string device;         // what it runs on; empty: it could not be reached
-  std::string why_not;        // then
-  bool is_preloaded = false;  // the extension, so that the server starts a service where it can
+  std::string device;         // its device; empty: the service could not be reached
+  std::string why_not;        // why the service could not be reached
+  bool is_preloaded = false;  // the extension is preloaded, so the server starts a service if possible
   bool is_wanted = false;     // there are a GPU and a module
 };
 void check_service(const ServiceState& service, const std::string& preload_fix, std::vector<Finding>* findings);
 
-/// A file, and how it can be read. Reasons are empty where a thing works.
+/// A file, and the ways in which it can be read. The reasons are empty for ways that work.
 struct StorageFacts {
   device::StoragePlace place;
   device::NvidiaDriver driver;
-  std::string file;              // that was looked at; empty: a folder without one
+  std::string file;              // the file that was examined; empty: a folder without files
   uint64_t size = 0;             // in bytes
-  bool is_resident = false;      // all of it is in the page cache, as far as the kernel tells
-  std::string no_direct_io;      // why not
+  bool is_resident = false;      // all of it is in the page cache, as far as the kernel reports
+  std::string no_direct_io;      // why direct I/O is impossible
   std::string no_io_uring;       // why a process of this server cannot use it
   std::string io_uring_setting;  // kernel.io_uring_disabled; empty: the kernel has none
   bool is_enabled = true;        // pg_strom.gpudirect_enabled
   enum class Way { kSession, kCuFile, kIoUring, kPread } way = Way::kSession;
-  std::string no_service;             // why the GPU service did not answer, or does not take the file
-  std::string cufile, no_better_way;  // what the service says of cuFile, and of a better way
+  std::string no_service;             // why the GPU service did not answer, or refuses the file
+  std::string cufile, no_better_way;  // the service's messages about cuFile, and about a better way
 };
 std::vector<Finding> check_storage(const StorageFacts& facts);
 

@@ -99,7 +99,7 @@ namespace {
 
 constexpr uint64_t kUsualPartOfMachine = 8;
 
-// What it may take and why, and what it has.
+// The cache's limit with its origin, and the memory it has taken.
 std::string memory_text(const CacheState& cache) {
   std::string text = "It may take " + size_text(cache.limit) + " of shared memory";
   if (cache.is_usual)
@@ -113,7 +113,7 @@ std::string memory_text(const CacheState& cache) {
 
 // Containers often have little POSIX shared memory.
 void check_shared_memory(const CacheState& cache, SharedMemory memory, std::vector<Finding>* findings) {
-  constexpr uint64_t kMostOfMachine = 2;  // half, that may be advised
+  constexpr uint64_t kMostOfMachine = 2;  // half of the memory may be advised
   const auto found = [findings](Health health, const std::string& detail, const std::string& fix) {
     findings->push_back({"column cache", health, detail, fix});
   };
@@ -137,7 +137,7 @@ void check_shared_memory(const CacheState& cache, SharedMemory memory, std::vect
   const std::string lack = text + ". The last scans found no room for " + size_text(cache.lacking) + " of columns";
   if (wanted > cache.machine / kMostOfMachine)
     return found(Health::kNote, lack + ", more than the machine can spare.", "");
-  // A segment of the cache is not filled to its end.
+  // Segments of the cache are not filled completely.
   constexpr uint64_t kPartOfEnds = 8, kSmallEnds = uint64_t{8} << 20;
   found(Health::kNote, lack + ".",
         "ALTER SYSTEM SET pg_strom.column_cache_memory = '" + size_text(wanted + wanted / kPartOfEnds + kSmallEnds) +
@@ -146,7 +146,7 @@ void check_shared_memory(const CacheState& cache, SharedMemory memory, std::vect
 
 void check_limits(std::vector<Finding>* findings) {
   constexpr rlim_t kFewDescriptors = 1024;
-  constexpr long kFewMappings = 65530;  // Linux's default; Arrow files are mapped, up to 65536 of them
+  constexpr long kFewMappings = 65530;  // Linux's default; up to 65536 Arrow files are mapped
   rlimit descriptors;
   if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
     const bool is_few = descriptors.rlim_cur < kFewDescriptors;

@@ -1,4 +1,4 @@
-// Findings as rows of a set-returning function. Defined in sqlfn/doctor.cpp.
+// Returns findings as rows of a set-returning function. Defined in sqlfn/doctor.cpp.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace strom::pg::sqlfn {
 
-/// Rows (check, status, detail, fix), the last NULL where there is nothing to mend. Throws PostgresError.
+/// Rows (check, status, detail, fix); fix is NULL when there is nothing to fix. Throws PostgresError.
 void put_findings(const std::vector<Finding>& findings, ReturnSetInfo* result);
 
 /// The statement that adds the extension to shared_preload_libraries. May throw.

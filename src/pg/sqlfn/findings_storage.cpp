@@ -9,7 +9,7 @@ namespace {
 using device::Disk;
 using device::StoragePlace;
 
-// Of local file systems, those that cuFile reads directly; of others, it depends on their clients.
+// True for local file systems that cuFile reads directly. For network file systems it depends on their clients.
 bool is_local_for_cufile(const StoragePlace& place) {
   return place.file_system == "ext4" || place.file_system == "xfs";
 }

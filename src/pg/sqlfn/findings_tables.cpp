@@ -1,5 +1,5 @@
-// What pgstrom.doctor() finds about the tables of this database: whether the planner knows Arrow tables, whether the
-// column cache can have heap tables, whether record batches can be skipped.
+// The findings of pgstrom.doctor() about the tables of this database: whether the planner knows the sizes of Arrow
+// tables, whether the column cache can hold heap tables, and whether record batches can be skipped.
 #include "pg/boundary/boundary.hpp"
 #include "pg/files/source.hpp"
 #include "pg/sqlfn/arrow_facts.hpp"
@@ -20,7 +20,7 @@ struct Named {
   const char* name;
 };
 
-// Tables that a query finds, in the caller's memory. May ereport.
+// The tables that a query returns, in the caller's memory context. May ereport.
 List* find(const char* query) {
   MemoryContext caller = CurrentMemoryContext;
   List* found = NIL;
@@ -40,7 +40,7 @@ List* find(const char* query) {
   return found;
 }
 
-/// "a, b, c"; of many the first, and how many more there are.
+/// "a, b, c"; of many tables the first ones and the number of the others.
 std::string names_of(const List* tables, bool in_command) {
   constexpr int kMost = 5;
   std::string names;
@@ -50,7 +50,7 @@ std::string names_of(const List* tables, bool in_command) {
   return more <= 0 || in_command ? names : names + ", and " + std::to_string(more) + " more";
 }
 
-/// `wrong` says what is the matter with the tables, if there are any.
+/// `wrong` describes the problem with the tables, if there are any.
 Finding finding_of(const char* check, const List* tables, const char* fine, const std::string& wrong,
                    const std::string& remedy) {
   if (tables == NIL) return {check, Health::kOk, fine, ""};
@@ -72,7 +72,7 @@ void check_analysed(std::vector<Finding>* findings) {
 }
 
 void check_visibility(std::vector<Finding>* findings) {
-  // Small tables are read in no time.
+  // Small tables are read fast anyway.
   static constexpr char kQuery[] =
       "SELECT c.oid, c.oid::pg_catalog.regclass::pg_catalog.text FROM pg_catalog.pg_class c, LATERAL (SELECT "
       "pg_catalog.pg_relation_size(c.oid) / pg_catalog.current_setting('block_size')::int AS pages OFFSET 0) s "
@@ -85,7 +85,7 @@ void check_visibility(std::vector<Finding>* findings) {
                                  "VACUUM " + names_of(tables, true) + ";"));
 }
 
-// Of a table of several record batches. What cannot be read is another's concern.
+// For tables with several record batches. Another check reports tables that cannot be read.
 bool skips_nothing(Oid relid) {
   constexpr size_t kMostFiles = 20;
   try {

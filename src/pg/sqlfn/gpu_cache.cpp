@@ -1,4 +1,4 @@
-// SQL functions that show and empty what stays in the GPU's memory: what sql/gpu.sql declares.
+// SQL functions that show and empty the cache in the GPU's memory, as declared in sql/gpu.sql.
 #include <cstdio>
 
 #include "pg/boundary/boundary.hpp"
@@ -31,7 +31,7 @@ void put_row(ReturnSetInfo* result, const service::CacheRow& row) {
     if (std::sscanf(label, "r%u %u", &database, &relation) != 2 || database != MyDatabaseId) return;
     if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation))) relation = InvalidOid;
   }
-  if (is_table && !OidIsValid(relation)) return;  // dropped or rewritten since
+  if (is_table && !OidIsValid(relation)) return;  // dropped or rewritten meanwhile
   Datum values[] = {ObjectIdGetDatum(relation),
                     is_table ? Datum{0} : CStringGetTextDatum(label + 1),
                     CStringGetTextDatum(is_join ? "join tables" : "columns"),

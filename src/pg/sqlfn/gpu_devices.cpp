@@ -1,4 +1,4 @@
-// SQL function that shows the GPU service's devices, and what it has measured of them: what sql/gpu.sql declares.
+// The SQL function that shows the GPU service's devices and its measurements of them, as declared in sql/gpu.sql.
 #include "pg/boundary/boundary.hpp"
 #include "pg/gpu/gpu_session.hpp"
 #include "pg/gpu/known_service.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kColumns = 20, kMeasured = 9;
 
-// May ereport. `rates` nullptr: it was not measured.
+// May ereport. `rates` is nullptr if the device was not measured.
 void put_device(ReturnSetInfo* result, const service::DeviceRow& row, const service::DeviceRates* rates) {
   constexpr double kMicrosPerMilli = 1000;
   const service::DeviceRates none{};

@@ -1,4 +1,4 @@
-// SQL function that shows the GPU service's ledger: what sql/gpu.sql declares.
+// The SQL function that shows the GPU service's ledger, as declared in sql/gpu.sql.
 #include "pg/boundary/boundary.hpp"
 #include "pg/gpu/gpu_session.hpp"
 #include "pg/sqlfn/ask_service.hpp"

@@ -1,4 +1,4 @@
-// SQL functions that tell what is installed.
+// SQL functions that show what is installed.
 #include <string>
 #include <utility>
 #include <vector>

@@ -11,7 +11,7 @@ struct Texts {
   int count;
 };
 
-/// Keys and values, as text, of a jsonb object; -1: it is none. May ereport.
+/// The keys and values of a jsonb object as text; -1: it is no object. May ereport.
 Texts object_items(Datum datum) {
   Jsonb* object = DatumGetJsonbP(datum);
   if (!JB_ROOT_IS_OBJECT(object)) return {nullptr, nullptr, -1};

@@ -1,4 +1,4 @@
-// Options that SQL functions take as a jsonb object.
+// Reads options that SQL functions get as a jsonb object.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace strom::pg::sqlfn {
 
-/// Keys with their values as text, in jsonb's order; nested values are empty. May throw: kInvalidParameter where it is
-/// no object.
+/// The keys with their values as text, in jsonb's order; nested values are empty. May throw: kInvalidParameter if
+/// `jsonb` is not an object.
 std::vector<std::pair<std::string, std::string>> json_options(Datum jsonb);
 
 /// "true" or "false". May throw: kInvalidParameter.

@@ -1,9 +1,9 @@
-// The line of the server's log that says what the engine runs on.
+// Writes the line of the server's log that names the engine's devices.
 #pragma once
 
 namespace strom::pg::sqlfn {
 
-/// For a server that preloads the extension, while it starts. Does not throw.
+/// Called while a server starts that preloads the extension. Does not throw.
 void log_devices();
 
 }  // namespace strom::pg::sqlfn

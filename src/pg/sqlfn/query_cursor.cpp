@@ -11,11 +11,11 @@ using boundary::guard;
 
 namespace {
 
-/// Takes rows of the executor.
+/// Receives rows from the executor.
 struct Receiver {
   DestReceiver base;
   RowSink* output;
-  bool flushes;  // full batches; otherwise it stops when one is full
+  bool flushes;  // flushes full batches; false: it stops at a full batch
 };
 
 bool receive(TupleTableSlot* slot, DestReceiver* self) {
@@ -43,7 +43,7 @@ Receiver make_receiver(RowSink* output, bool flushes) {
 /// A cursor over `query` that outlives the call. May ereport.
 Portal open_portal(const char* query) {
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
-  // A cursor that can go back would keep planner and executor from what makes sorting and materializing cheap.
+  // A scrollable cursor would keep planner and executor from cheaper ways to sort and materialize.
   SPIPlanPtr plan = SPI_prepare_cursor(query, 0, nullptr, CURSOR_OPT_NO_SCROLL | planner::kForwardCursor);
   if (plan == nullptr)
     ereport(ERROR,
@@ -76,9 +76,9 @@ void fetch(Portal portal, CursorColumns* columns, RowSink* output, bool flushes)
   Receiver receiver = make_receiver(output, flushes);
   DestReceiver* dest = &receiver.base;
   guard([=] {
-    // As fetching by SPI does: what the query's functions do belongs to a snapshot of its own.
+    // Like fetching by SPI: functions of the query that write use a snapshot of their own.
     PortalRunFetch(portal, FETCH_FORWARD, FETCH_ALL, dest);
-    // A portal takes a receiver that stops for one that wants no more.
+    // If a receiver stops, the portal assumes that it wants no more rows. This corrects it.
     if (!flushes && output->is_full()) portal->atEnd = false;
   });
 }

@@ -1,5 +1,5 @@
-// A query's rows into a sink: with the rights of the caller and the snapshot of the statement that calls, and
-// read-only. Used by arrow_export.cpp and export.cpp.
+// Fetches a query's rows into a sink. The query is read-only, and runs with the rights of the caller and the snapshot
+// of the calling statement. Used by arrow_export.cpp and export.cpp.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@ namespace strom::pg::sqlfn {
 Portal open_query(const std::string& query);
 void close_query(Portal portal);
 
-/// All rows, or, where not `flushes`, those that fill the sink. `columns`: of the portal, may be nullptr. May throw.
+/// Fetches all rows; without `flushes` it stops when the sink is full. `columns`: of the portal, may be nullptr. May
+/// throw.
 void fetch(Portal portal, CursorColumns* columns, RowSink* output, bool flushes);
 
 }  // namespace strom::pg::sqlfn

@@ -1,4 +1,4 @@
-// Generators of random data: what sql/random.sql declares. Plain functions that may ereport and hold nothing with a
+// Generators of random data, as declared in sql/random.sql. All functions may ereport and hold nothing with a
 // destructor.
 #include <cmath>
 #include <cstring>
@@ -27,7 +27,7 @@ pg_prng_state* random_state() {
   return &state;
 }
 
-// The first argument is the percentage of NULLs. As with a NULL among the others there is nothing to choose from then.
+// The first argument is the percentage of NULLs. The result is NULL as well if any other argument is NULL.
 bool is_null(FunctionCallInfo fcinfo) {
   for (int i = 0; i < PG_NARGS(); ++i)
     if (PG_ARGISNULL(i)) return true;
@@ -88,7 +88,7 @@ STROM_RANDOM(strom_random_float) {
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("bounds must be finite")));
   if (lower > upper) bad_bounds();
   const double part = pg_prng_double(random_state());
-  PG_RETURN_FLOAT8(lower * (1 - part) + upper * part);  // upper - lower may be too large
+  PG_RETURN_FLOAT8(lower * (1 - part) + upper * part);  // upper - lower may overflow
 }
 
 STROM_RANDOM(strom_random_date) {

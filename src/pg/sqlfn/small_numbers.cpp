@@ -1,5 +1,5 @@
-// The SQL types int1 (a byte, signed) and float2 (half precision): what sql/small_numbers.sql declares. Plain functions
-// that may ereport and hold nothing with a destructor. All else of these types is SQL over wider ones.
+// The SQL types int1 (a signed byte) and float2 (half precision), as declared in sql/small_numbers.sql. All functions
+// may ereport and hold nothing with a destructor. All other functions of these types are SQL over wider types.
 #include <cctype>
 #include <cmath>
 
@@ -38,7 +38,7 @@ Datum float2_datum(double value) {
   return UInt16GetDatum(half);
 }
 
-// As float4in() reads its text.
+// Parses text like float4in().
 Datum float2_of_text(FunctionCallInfo fcinfo, const char* text) {
   const char* number = text;
   while (isspace(static_cast<unsigned char>(*number))) ++number;
@@ -56,8 +56,8 @@ Datum float2_of_text(FunctionCallInfo fcinfo, const char* text) {
   return UInt16GetDatum(half);
 }
 
-// A transition function of the wider type, on the wider value. It gets arguments of its own: PostgreSQL reads the
-// caller's again, for other grouping sets, and to find out what is DISTINCT.
+// Calls a transition function of the wider type with the wider value. It gets a copy of the arguments: PostgreSQL reads
+// the caller's arguments again, for other grouping sets and for DISTINCT.
 Datum call_wider(FunctionCallInfo fcinfo, PGFunction function, Datum value) {
   LOCAL_FCINFO(call, 2);
   InitFunctionCallInfoData(*call, fcinfo->flinfo, 2, fcinfo->fncollation, fcinfo->context, fcinfo->resultinfo);
@@ -79,7 +79,7 @@ int compare_float2(Datum a, Datum b, SortSupport) { return compare(double_of(a),
 
 SortSupport sort_support_arg(FunctionCallInfo fcinfo) { return reinterpret_cast<SortSupport>(PG_GETARG_POINTER(0)); }
 
-// Whether a row is in a frame of RANGE, by the function of the wider type: (value, base, offset, sub, less).
+// True if a row is in a frame of RANGE. Uses the wider type's function: (value, base, offset, sub, less).
 Datum in_range(FunctionCallInfo fcinfo, PGFunction function, Datum value, Datum base) {
   return DirectFunctionCall5(function, value, base, PG_GETARG_DATUM(2), PG_GETARG_DATUM(3), PG_GETARG_DATUM(4));
 }
@@ -93,7 +93,7 @@ Datum int1_in_range(FunctionCallInfo fcinfo, PGFunction function) {
   PGDLLEXPORT PG_FUNCTION_INFO_V1(name); \
   PGDLLEXPORT Datum name(PG_FUNCTION_ARGS)
 
-// strom_STEMeq, ne, lt, le, gt, ge and btSTEMcmp
+// Defines strom_STEMeq, ne, lt, le, gt, ge and btSTEMcmp.
 #define STROM_COMPARISONS(stem, type, a, b)                                            \
   STROM_FUNCTION(strom_##stem##eq) { PG_RETURN_BOOL(compare(type{a}, type{b}) == 0); } \
   STROM_FUNCTION(strom_##stem##ne) { PG_RETURN_BOOL(compare(type{a}, type{b}) != 0); } \
@@ -165,7 +165,7 @@ STROM_FUNCTION(strom_int1and) { return int1_datum(int1_arg(fcinfo, 0) & int1_arg
 STROM_FUNCTION(strom_int1or) { return int1_datum(int1_arg(fcinfo, 0) | int1_arg(fcinfo, 1)); }
 STROM_FUNCTION(strom_int1xor) { return int1_datum(int1_arg(fcinfo, 0) ^ int1_arg(fcinfo, 1)); }
 STROM_FUNCTION(strom_int1not) { return int1_datum(~int1_arg(fcinfo, 0)); }
-// Counts that are negative or larger than the type is wide do what those of smallint do on this machine.
+// Shift counts that are negative or exceed the type's width behave as those of smallint on this machine.
 STROM_FUNCTION(strom_int1shl) {
   const auto bits = static_cast<uint32_t>(static_cast<int32_t>(int1_arg(fcinfo, 0)));
   return CharGetDatum(static_cast<char>(bits << (PG_GETARG_INT32(1) & 31)));

@@ -1,5 +1,5 @@
 // SQL functions about queries in the engine: pgstrom.stat_progress() and pgstrom.stat_queries(), see
-// sql/statistics.sql. What they tell of other roles' queries is what pg_stat_activity tells.
+// sql/statistics.sql. They show as much about other roles' queries as pg_stat_activity does.
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/backend_status.hpp"
 #include "pg/node/progress.hpp"
@@ -12,7 +12,7 @@ namespace node = strom::pg::node;
 
 namespace {
 
-// Functions below may ereport.
+// The functions below may ereport.
 
 constexpr const char kHidden[] = "<insufficient privilege>";
 
@@ -20,7 +20,7 @@ bool may_see(Oid role) {
   return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) || has_privs_of_role(GetUserId(), role);
 }
 
-/// The values of one row, in their order.
+/// Collects the values of one row in their order.
 template <int N>
 struct Row {
   Datum values[N] = {};
@@ -36,7 +36,7 @@ struct Row {
   void put(ReturnSetInfo* result) { tuplestore_putvalues(result->setResult, result->setDesc, values, nulls); }
 };
 
-// What is left of a step whose size is known, if it goes on as it went; in microseconds, or below 0.
+// The remaining time of a step in microseconds, at its speed so far; negative if its size is unknown.
 int64_t time_left(const node::ToldProgress& told) {
   const node::ProgressState& state = told.state;
   if (state.chunks <= 0 || state.chunks_done <= 0 || state.chunks_done > state.chunks) return -1;

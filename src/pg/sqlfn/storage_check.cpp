@@ -1,4 +1,4 @@
-// SQL function pgstrom.storage_check(): how a file reaches the GPU. sql/storage.sql.
+// The SQL function pgstrom.storage_check(): shows how a file reaches the GPU. See sql/storage.sql.
 #include <fcntl.h>
 #include <linux/io_uring.h>
 #include <sys/stat.h>
@@ -32,7 +32,7 @@ using namespace strom::pg::sqlfn;
 
 namespace {
 
-/// The first regular file of a folder by name; empty without one.
+/// The first regular file of a folder, by name; empty when there is none.
 std::string file_in(const std::string& folder) {
   std::error_code error;
   std::string first;
@@ -48,7 +48,7 @@ std::string file_in(const std::string& folder) {
   return first;
 }
 
-/// Why a file cannot be read past the page cache.
+/// Why a file cannot be read without the page cache; empty when it can.
 std::string try_direct_io(const std::string& path, uint64_t size) {
   constexpr size_t kBytes = 4096;
   const Descriptor file(open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -61,7 +61,7 @@ std::string try_direct_io(const std::string& path, uint64_t size) {
   return std::string("The file cannot be read with it: ") + std::strerror(errno);
 }
 
-/// The system call alone: sessions have no use for more.
+/// Tries only the system call, because sessions do not use more of io_uring.
 std::string try_io_uring() {
   io_uring_params parameters;
   std::memset(&parameters, 0, sizeof parameters);

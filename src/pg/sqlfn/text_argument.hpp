@@ -1,4 +1,4 @@
-// Arguments of SQL functions as C++ values.
+// Converts arguments of SQL functions to C++ values.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace strom::pg::sqlfn {
 
-/// An argument of type text, which is not NULL. May throw.
+/// An argument of type text; it must not be NULL. May throw.
 inline std::string text_argument(FunctionCallInfo fcinfo, int index) {
   return boundary::guard([=] { return text_to_cstring(PG_GETARG_TEXT_PP(index)); });
 }

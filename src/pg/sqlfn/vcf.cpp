@@ -1,5 +1,5 @@
-// SQL functions for the texts of VCF files: attributes of INFO and of samples' cells, as sql/vcf.sql declares them. May
-// ereport; nothing here has a destructor.
+// SQL functions for texts of VCF files: attributes in INFO and in samples' cells, as declared in sql/vcf.sql. All
+// functions may ereport and hold nothing with a destructor.
 #include <cstring>
 
 #include "pg/boundary/postgres.hpp"
@@ -23,7 +23,7 @@ Span span_of(const text* value) {
   return {begin, begin + VARSIZE_ANY_EXHDR(value)};
 }
 
-/// Up to a separator; `rest` goes on behind it, and is begin nullptr at the end.
+/// The part before the next separator. `rest` continues behind the separator; its `begin` is nullptr at the end.
 Span next_item(Span* rest, char separator) {
   const auto* at = static_cast<const char*>(memchr(rest->begin, separator, static_cast<size_t>(rest->size())));
   const Span item = {rest->begin, at == nullptr ? rest->end : at};
@@ -37,7 +37,7 @@ bool is_same(Span a, Span b) {
 
 Datum to_text(Span value) { return PointerGetDatum(cstring_to_text_with_len(value.begin, value.size())); }
 
-/// The value of KEY=VALUE among items; of KEY alone nothing, which is there.
+/// The value of KEY=VALUE among items. For KEY alone the value is an empty text.
 Datum named_value(FunctionCallInfo fcinfo, char separator) {
   Span rest = span_of(PG_GETARG_TEXT_PP(0));
   const Span key = span_of(PG_GETARG_TEXT_PP(1));
@@ -59,7 +59,7 @@ Datum strom_vcf_info_getattr(PG_FUNCTION_ARGS) { return named_value(fcinfo, ';')
 /// (cell, key): "DP" of "GT=0/1:DP=5" is "5".
 Datum strom_vcf_variant_getattr(PG_FUNCTION_ARGS) { return named_value(fcinfo, ':'); }
 
-/// (FORMAT, cell, key): "DP" of "GT:DP" and "0/1:5" is "5". Values at a cell's end may be left out.
+/// (FORMAT, cell, key): "DP" of "GT:DP" and "0/1:5" is "5". Trailing values of a cell may be missing.
 Datum strom_vcf_cell_getattr(PG_FUNCTION_ARGS) {
   Span names = span_of(PG_GETARG_TEXT_PP(0)), values = span_of(PG_GETARG_TEXT_PP(1));
   const Span key = span_of(PG_GETARG_TEXT_PP(2));

@@ -23,10 +23,10 @@ namespace strom::pg::store {
 
 namespace {
 
-constexpr size_t kMostClients = 2000;  // at the same moment; each is gone after its answer
+constexpr size_t kMostClients = 2000;  // connected at the same time; each leaves after its answer
 constexpr int64_t kPatience = 5 * USECS_PER_SEC;
 
-/// A client that has not sent its whole request.
+/// A client whose request is not complete yet.
 struct Client {
   region::AttachRequest request;
   size_t received = 0;
@@ -75,7 +75,7 @@ int open_region(const Grant& grant) {
 void send_answer(int client, region::AttachStatus status, int descriptor) {
   const region::AttachAnswer answer{region::kAttachMagic, status, region::kAttachVersion};
   const std::string_view bytes(reinterpret_cast<const char*>(&answer), sizeof(answer));
-  // The answer fits into the socket's buffer. A client that has gone needs none.
+  // The answer fits into the socket's buffer. If the client has gone, it does not need the answer.
   [[maybe_unused]] const ssize_t sent =
       base::send_with_descriptor(client, bytes, descriptor, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -157,7 +157,7 @@ bool open_attach_socket() {
   if (own.listener < 0) return fail("make");
   constexpr int kBacklog = 1024;
   if (bind(own.listener, reinterpret_cast<const struct sockaddr*>(&address), sizeof(address)) != 0) return fail("bind");
-  // The token is what is asked for. So everybody may come who may come to the server's own socket.
+  // The token authenticates clients. So the socket is open to everybody who may use the server's own socket.
   if (chmod(own.path.c_str(), static_cast<mode_t>(Unix_socket_permissions)) != 0) return fail("open");
   if (listen(own.listener, kBacklog) != 0) return fail("listen on");
   own.poll = epoll_create1(EPOLL_CLOEXEC);

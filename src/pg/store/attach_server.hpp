@@ -5,16 +5,17 @@
 
 namespace strom::pg::store {
 
-/// Path of a socket of this server: in the first folder of unix_socket_directories, or in that of the data. May throw.
+/// The path of a socket of this server: in the first folder of unix_socket_directories, or in the data directory. May
+/// throw.
 std::string socket_path(const std::string& suffix);
 
-/// Listens on the socket, whose path goes into Control. False, with a line in the server's log: it cannot. May throw.
+/// Listens on the socket, and stores its path in Control. False: it failed, and the server's log says why. May throw.
 bool open_attach_socket();
 
-/// A descriptor that is readable when there is something to do; -1: none.
+/// A descriptor that is readable when there is work; -1: none.
 int attach_descriptor();
 
-/// Answers who is waiting, and waits for nobody. May throw.
+/// Answers waiting clients, without waiting for any of them. May throw.
 void serve_attach();
 
 /// Closes the socket and removes its file.

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kMostFreed = 32;
 
-/// Slots that have left their chains.
+/// Slots that were removed from their chains.
 struct FreedSlots {
   Slot slots[kMostFreed];
   int count = 0;
@@ -35,7 +35,7 @@ void give_back(Table* table, const FreedSlots& freed) {
   LWLockRelease(table->lock(kSlotsLock));
 }
 
-/// Takes versions that nobody sees out of a bucket's chain. Under its lock.
+/// Removes versions that nobody can see from a bucket's chain. The caller holds the bucket's lock.
 void prune(const Table* table, uint64_t bucket, GlobalVisState* horizon, FreedSlots* freed) {
   rows::Rows& rows = *table->rows;
   for (Slot* link = &rows.head(bucket); *link != rows::kNoSlot && freed->count < kMostFreed;) {
@@ -51,7 +51,7 @@ void prune(const Table* table, uint64_t bucket, GlobalVisState* horizon, FreedSl
   }
 }
 
-/// A row with this key in the chain, as a unique index looks at it. `wait`: a transaction that has to end first.
+/// Finds a row with this key in the chain, by the rules of a unique index. `wait`: a transaction that has to end first.
 Slot find_conflict(const Table* table, uint64_t bucket, const rows::Cell& key, Slot own, TransactionId* wait) {
   rows::Rows& rows = *table->rows;
   *wait = InvalidTransactionId;
@@ -77,7 +77,7 @@ Slot find_conflict(const Table* table, uint64_t bucket, const rows::Cell& key, S
   return rows::kNoSlot;
 }
 
-/// PostgreSQL's message of unique indexes.
+/// Raises PostgreSQL's error of unique indexes.
 void raise_duplicate(const Table* table, Relation relation, const rows::Cell& key) {
   const StoreColumn& column = table->columns[static_cast<size_t>(table->key())];
   bool is_null;
@@ -93,14 +93,14 @@ void raise_duplicate(const Table* table, Relation relation, const rows::Cell& ke
        errdetail("Key (%s)=(%s) already exists.", name, OidOutputFunctionCall(output, value)), errtable(relation)));
 }
 
-/// Frees a version if nobody sees it any more.
+/// Frees a version if nobody can see it any more.
 void free_if_removable(Table* table, Slot slot, GlobalVisState* horizon, FreedSlots* freed) {
   rows::Rows& rows = *table->rows;
   rows::Version& version = rows.version(slot);
   if (!is_removable(version, horizon)) return;
   LWLock* lock = table->lock_of_version(slot);
   LWLockAcquire(lock, LW_EXCLUSIVE);
-  // Whoever came first may have freed it, and somebody else may use it.
+  // Another session may have freed the slot meanwhile, and the slot may be in use again.
   if (is_removable(version, horizon) && (table->key() < 0 || rows.unlink(rows.bucket_of(slot), slot))) {
     rows.compare_and_set(slot, rows::Rows::xids(version), {rows::kNobody, rows::kNobody});
     freed->slots[freed->count++] = slot;
@@ -111,9 +111,9 @@ void free_if_removable(Table* table, Slot slot, GlobalVisState* horizon, FreedSl
   freed->count = 0;
 }
 
-/// Frees what this session has ended, some versions at a time: each time the horizon may have to be computed. The
-/// others' chains are theirs, or the sweep's. So tables do not grow by updates, and the slots that are used again are
-/// in the processor's caches.
+/// Frees versions that this session has ended. It looks only at every few versions, because each look may have to
+/// compute the horizon. Versions ended by other sessions are left to these sessions and to the sweep. So updates do not
+/// make tables grow, and the slots that are used again are in the processor's caches.
 void free_ended(Table* table, Relation relation) {
   EndedVersions* ended = &table->ended;
   if (ended->count < ended->next_look) return;
@@ -126,16 +126,16 @@ void free_ended(Table* table, Relation relation) {
     if (slot >= used) continue;
     free_if_removable(table, slot, horizon, &freed);
     const rows::Xids xids = rows::Rows::xids(table->rows->version(slot));
-    // Somebody still sees it; or it is another version by now, which does no harm.
+    // Somebody can still see the version; or the slot has another version by now, which does no harm.
     if (xids.xmax != rows::kNobody) ended->slots[kept++] = slot;
   }
-  // Where some transaction is long, they are left to the sweep.
+  // If some transaction runs for long, the versions are left to the sweep.
   ended->count = kept < EndedVersions::kMost / 2 ? kept : 0;
   ended->next_look = ended->count + EndedVersions::kEnough;
   give_back(table, freed);
 }
 
-/// A slot for a new version, with memory.
+/// Takes a slot, with memory, for a new version.
 Slot take_slot(Table* table, Relation relation) {
   if (const Slot spare = take_spare_slot(table); spare != rows::kNoSlot) return spare;
   for (bool is_swept = false;; is_swept = true) {
@@ -168,14 +168,14 @@ void write_values(Table* table, Slot slot, const rows::Cell* cells) {
   if (is_failed) boundary::raise(error);
 }
 
-/// Bytes of a row's values, and with what the redo log adds.
+/// bytes_of(): the bytes of a row's values. redo_bytes_of(): these and the overhead in the redo log.
 uint64_t bytes_of(const Table* table, const rows::Cell* cells) {
   uint64_t bytes = 0;
   for (size_t i = 0; i < table->columns.size(); ++i) bytes += cells[i].is_null ? 0 : cells[i].bytes;
   return bytes;
 }
 uint64_t redo_bytes_of(const Table* table, const rows::Cell* cells) {
-  constexpr uint64_t kSlotAndKind = 8, kColumn = 5;  // its length, and a bit
+  constexpr uint64_t kSlotAndKind = 8, kColumn = 5;  // a value's length, and a bit
   return bytes_of(table, cells) + kSlotAndKind + kColumn * table->columns.size();
 }
 
@@ -204,7 +204,7 @@ void check_command(CommandId command) {
             (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("a transaction has too many commands for store tables")));
 }
 
-/// A version that others do not see yet, and that is not in the index. Noted as `change`.made.
+/// Makes a version that other sessions do not see yet and that is not in the index. Records it as `change`.made.
 Slot make_version(Table* table, Relation relation, const rows::Cell* cells, CommandId command, Change change) {
   prepare_change(table, redo_bytes_of(table, cells), table->shared->region != 0 ? record_bytes_of(table, cells) : 0);
   const TransactionId xid = GetCurrentTransactionId();
@@ -219,7 +219,7 @@ Slot make_version(Table* table, Relation relation, const rows::Cell* cells, Comm
   return slot;
 }
 
-/// Puts a version into the index. False: its key is taken.
+/// Adds a version to the index. False: its key exists already.
 bool link_unique(Table* table, Relation relation, Slot slot, const rows::Cell& key, bool checks, Slot* found) {
   const uint64_t bucket = table->rows->bucket_of(key);
   LWLock* lock = table->bucket_lock(bucket);
@@ -262,14 +262,14 @@ void fetch_index(const Table* table, const rows::Cell* keys, int count) {
     heads[i] = &rows.head(rows.bucket_of(keys[i]));
     __builtin_prefetch(heads[i], 1);
   }
-  // Whatever the chains are by the time that they are needed.
+  // The chains may change before they are used; prefetching is only a hint.
   for (int i = 0; i < count; ++i) {
     firsts[i] = __atomic_load_n(heads[i], __ATOMIC_RELAXED);
     if (firsts[i] == rows::kNoSlot) continue;
     rows.fetch_version(firsts[i]);
     rows.fetch_key(firsts[i]);
   }
-  // One of five chains has a second version where the table is full.
+  // In a full table, one chain in five has a second version.
   for (int i = 0; i < count; ++i) {
     const Slot second = firsts[i] == rows::kNoSlot ? rows::kNoSlot : rows.version(firsts[i]).next;
     if (second == rows::kNoSlot) continue;
@@ -285,7 +285,7 @@ void fetch_rows(const Table* table, const rows::Cell* keys, int count) {
     const Slot newest = __atomic_load_n(&rows.head(rows.bucket_of(keys[i])), __ATOMIC_RELAXED);
     if (newest == rows::kNoSlot) continue;
     __builtin_prefetch(&rows.block_of(newest), 1);
-    // The version before it, which nobody sees any more, gives its memory back.
+    // The version before it, which nobody sees any more, will be freed.
     const Slot before = rows.version(newest).next;
     if (before == rows::kNoSlot) continue;
     __builtin_prefetch(&rows.version(before), 1);
@@ -339,7 +339,7 @@ EndOutcome end_row(Table* table, Relation relation, Slot slot, CommandId command
       table->rows->begin_change(slot, xid);
       table->rows->compare_and_set(slot, xids, {xids.xmin, xid});
       __atomic_store_n(&version.aux, (aux & ~kAuxMask) | command, __ATOMIC_RELEASE);
-      outcome.command = aux;  // for note_end()
+      outcome.command = aux;  // note_change() records it, to undo the change
     } else if ((aux & kXmaxCommitted) != 0) {
       outcome.follower = aux & kAuxMask;
       outcome.result = outcome.follower != rows::kNoSlot ? EndResult::kUpdated : EndResult::kDeleted;
@@ -347,7 +347,7 @@ EndOutcome end_row(Table* table, Relation relation, Slot slot, CommandId command
       outcome.result = EndResult::kOwn;
       outcome.command = aux & kAuxMask;
     } else {
-      // Running, or it has ended and is about to say so here.
+      // The transaction runs, or it has ended and has not set the bit yet.
       wait = xids.xmax;
     }
     LWLockRelease(lock);

@@ -1,53 +1,55 @@
-// Rows of a store table: found by key, made, ended. What a transaction may do to a row that another one is changing is
-// decided here. All of it may ereport.
+// Changes to rows of a store table: rows are found by key, made and ended. Decides what a transaction may do to a row
+// that another transaction is changing. All of it may ereport.
 #pragma once
 
 #include "pg/store/memory.hpp"
 
 namespace strom::pg::store {
 
-/// What became of an attempt to end a version.
+/// The result of ending a version.
 enum class EndResult : uint8_t {
   kDone,
   kOwn,      // this transaction has ended it already
-  kUpdated,  // another one has, and made the version `follower`
-  kDeleted,  // another one has
+  kUpdated,  // another transaction has ended it and made the version `follower`
+  kDeleted,  // another transaction has ended it without a follower
 };
 
 struct EndOutcome {
   EndResult result;
-  Slot follower;      // of kUpdated
-  CommandId command;  // of kOwn: the number of the command that ended it
+  Slot follower;      // for kUpdated
+  CommandId command;  // for kOwn: the command that ended it
 };
 
 /// The version with this key that `snapshot` sees; kNoSlot: none.
 Slot find_by_key(const Table* table, const rows::Cell& key, Snapshot snapshot);
 
-/// Whether a row with this key is there for writers: 23505 would follow. Waits for transactions that may take it back.
+/// Finds a row with this key that writers have to respect: inserting the key would raise 23505. Waits for transactions
+/// that may undo it.
 Slot find_live_key(const Table* table, Relation relation, const rows::Cell& key);
 
-/// Asks for the memory of the index that a row with each of these keys needs, so that insert_row() does not wait for
+/// Prefetches the memory of the index that is needed for rows with these keys, so that insert_row() does not wait for
 /// it.
 void fetch_index(const Table* table, const rows::Cell* keys, int count);
-/// The same, and for that of the rows themselves, which are going to be changed. At most kFetchedTogether keys.
+/// fetch_rows() also prefetches the rows themselves, which are about to be changed. At most kFetchedTogether keys.
 inline constexpr int kFetchedTogether = 64;
 void fetch_rows(const Table* table, const rows::Cell* keys, int count);
 
-/// Makes a row. Errors: 23505, unless `skips_duplicates`, when the result is kNoSlot; 53400 (the table is full), 53200.
+/// Makes a row. Errors: 23505, but with `skips_duplicates` the result is kNoSlot instead; 53400 (the table is full),
+/// 53200.
 Slot insert_row(Table* table, Relation relation, const rows::Cell* cells, CommandId command, bool skips_duplicates);
 
-/// Ends a version that the caller's snapshot sees, or that follows such a one. Waits for other transactions. With
-/// kDone, the caller calls replace_row() or finish_delete() next.
+/// Ends a version that the caller's snapshot sees, or a follower of such a version. Waits for other transactions. After
+/// kDone, the caller calls replace_row() or finish_delete().
 EndOutcome end_row(Table* table, Relation relation, Slot slot, CommandId command);
 
-/// The new version of a row, after end_row() of `ended`. Errors as of insert_row().
+/// Makes the new version of a row after end_row() of `ended`. Errors as for insert_row().
 Slot replace_row(Table* table, Relation relation, Slot ended, const rows::Cell* cells, CommandId command);
 
-/// After a transaction that has ended the version. Does not raise.
+/// Called after the transaction that has ended the version. Does not raise.
 void note_ended(Table* table, Slot slot) noexcept;
 
-/// Frees what nobody can see any more in the whole table, and marks what everybody sees. Returns how many slots were
-/// freed.
+/// Frees the versions of the whole table that nobody can see any more, and freezes those that everybody sees. Returns
+/// the number of freed slots.
 uint64_t sweep(Table* table, Relation relation);
 
 }  // namespace strom::pg::store

@@ -17,7 +17,7 @@ namespace {
   pg_unreachable();
 }
 
-/// Chains have versions of their own buckets, and end.
+/// Checks that chains have only versions of their own buckets, and that they end.
 uint64_t check_chains(const Table* table) {
   const rows::Rows& rows = *table->rows;
   uint64_t linked = 0;
@@ -40,7 +40,7 @@ uint64_t check_chains(const Table* table) {
   return linked;
 }
 
-/// The rows of the snapshot, each of which its key leads to.
+/// Checks that the index finds each row of the snapshot by its key.
 uint64_t check_rows(const Table* table, Snapshot snapshot) {
   const rows::Rows& rows = *table->rows;
   const uint32_t used = rows.used_slots();
@@ -62,7 +62,7 @@ uint64_t check_rows(const Table* table, Snapshot snapshot) {
   return seen;
 }
 
-/// Chunks count what they have. Only where nobody changes it meanwhile.
+/// Checks the counters of chunks. Only valid while nobody changes the table.
 void check_counters(const Table* table) {
   const rows::Rows& rows = *table->rows;
   const uint32_t used = rows.used_slots();
@@ -78,7 +78,7 @@ void check_counters(const Table* table) {
   }
 }
 
-/// Blocks mark the versions that nobody has ended. Only where nobody changes them meanwhile.
+/// Checks that blocks mark the versions that nobody has ended. Only valid while nobody changes the table.
 void check_blocks(const Table* table) {
   const rows::Rows& rows = *table->rows;
   const uint32_t used = rows.used_slots();
@@ -96,7 +96,7 @@ void check_blocks(const Table* table) {
   }
 }
 
-/// Every block of the base file, every record of the log. Throws.
+/// Checks every block of the base file and every record of the log. Throws.
 void check_files(const Table* table) {
   const auto base = boundary::value_or_throw(log::BaseReader::open(table->options.base_file));
   boundary::throw_if_failed(base.read_rows([](const log::BaseRow&, std::span<const rows::Cell>) {
@@ -110,7 +110,7 @@ void check_files(const Table* table) {
       }));
   const uint64_t written = __atomic_load_n(&table->shared->log.written, __ATOMIC_ACQUIRE);
   const uint64_t begin = __atomic_load_n(&table->shared->log.base, __ATOMIC_ACQUIRE);
-  // A checkpoint may have come between.
+  // A checkpoint may have happened meanwhile.
   if (begin == base.header().position && replayed.end < written)
     boundary::throw_if_failed(log::damaged(table->options.redo_log_file, replayed.end, "records are missing"));
 }

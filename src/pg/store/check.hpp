@@ -1,11 +1,11 @@
-// Whether a store table's memory and files are as they should be. May ereport.
+// Checks a store table's memory and files. May ereport.
 #pragma once
 
 #include "pg/store/memory.hpp"
 
 namespace strom::pg::store {
 
-/// Looks at every version, at the index, at the counters of chunks, and at the files. Returns how many rows the current
+/// Checks every version, the index, the counters of chunks, and the files. Returns the number of rows that the current
 /// snapshot sees. Errors: XX001, which says what is wrong and where.
 uint64_t check_table(Table* table);
 

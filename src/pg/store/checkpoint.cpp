@@ -28,15 +28,16 @@ LOCKTAG lock_tag(const Table* table, uint16 kind) {
   return tag;
 }
 
-/// Where the checkpoint stands: everything before `position` is seen by `snapshot`, or was taken back.
+/// The point in time of the checkpoint: `snapshot` sees the changes before `position`, except those that were undone.
 struct Point {
   uint64_t position;
   Snapshot snapshot;
-  uint64_t next_xid;  // after those that `snapshot` takes for ended
+  uint64_t next_xid;  // the first transaction id that `snapshot` does not count as ended
 };
 
-/// Puts what `snapshot` takes for ended into the server's log on the device: a crash takes neither these transactions
-/// back nor their ids, and the file's rows are believed. It may give away again the ids of those that run. May ereport.
+/// Flushes the server's WAL past the transactions that `snapshot` counts as ended. Then a crash can neither undo them
+/// nor reuse their ids, and the file's rows are valid. A crash may reuse the ids of transactions that still run.
+/// May ereport.
 uint64_t flush_ended(Snapshot snapshot) {
   const FullTransactionId next = ReadNextFullTransactionId();
   XLogBeginInsert();
@@ -52,12 +53,12 @@ Point take_point(Table* table) {
   point.snapshot = RegisterSnapshot(GetLatestSnapshot());
   LWLockRelease(table->lock(kGate));
   point.next_xid = flush_ended(point.snapshot);
-  // Changes of this transaction itself have not been committed either.
+  // Changes of this transaction itself are not committed yet either.
   point.snapshot->curcid = FirstCommandId;
   return point;
 }
 
-/// Rows for the base file, chunk by chunk. Throws.
+/// Writes rows to the base file, chunk by chunk. Throws.
 class RowWriter {
  public:
   RowWriter(Table* table, log::BaseWriter* writer, const Point& point, OwnRows own)
@@ -127,7 +128,7 @@ void write_base(Table* table, OwnRows own, XLogRecPtr wal) {
   auto writer = value_or_throw(log::BaseWriter::begin(table->options.base_file, header));
   const auto rows = std::make_unique<RowWriter>(table, &writer, point, own);
   rows->write_all();
-  // Nobody may get this transaction's id again once it is in the file.
+  // No other transaction may get this transaction's id once the id is in the file.
   if (own == OwnRows::kInDoubt) guard([wal] { XLogFlush(wal); });
   throw_if_failed(writer.finish(enableFsync));
   guard([&point] { UnregisterSnapshot(point.snapshot); });
@@ -149,7 +150,7 @@ void checkpoint(Table* table, OwnRows own, XLogRecPtr wal) {
   LOCKTAG tag = lock_tag(table, kCheckpointLock);
   LockAcquire(&tag, ExclusiveLock, false, false);
   boundary::entry([=] { write_base(table, own, wal); });
-  // The next checkpoint would not see rows in doubt: it waits until this transaction has ended.
+  // The next checkpoint would not see rows in doubt, so the lock is kept until this transaction ends.
   if (own == OwnRows::kNone) LockRelease(&tag, ExclusiveLock, false);
 }
 
@@ -160,7 +161,7 @@ void make_room_in_ring(Table* table, uint64_t bytes) {
   if (free_in_ring(table) >= wanted) return;
   LOCKTAG tag = lock_tag(table, kCheckpointLock);
   LockAcquire(&tag, ExclusiveLock, false, false);
-  // Somebody else may have made room while this session waited.
+  // Another session may have made room while this session waited.
   if (free_in_ring(table) < wanted) boundary::entry([table] { write_base(table, OwnRows::kNone, 0); });
   LockRelease(&tag, ExclusiveLock, false);
 }

@@ -1,24 +1,24 @@
-// Checkpoints: a base file with the committed rows, after which the redo log before it is not needed.
+// Checkpoints write a base file with the committed rows. The redo log before it is then not needed any more.
 #pragma once
 
 #include "pg/store/memory.hpp"
 
 namespace strom::pg::store {
 
-/// What a checkpoint writes besides committed rows.
+/// The rows that a checkpoint writes in addition to committed rows.
 enum class OwnRows : uint8_t {
   kNone,
-  kInDoubt,  // this transaction's changes, which count if it commits: instead of their redo
+  kInDoubt,  // this transaction's changes; they count if it commits, instead of redo
 };
 
-/// Writes a base file and moves the log's beginning. Inside of a transaction; one session at a time, the others wait.
-/// `wal` as of append_record(), with kInDoubt. May ereport.
+/// Writes a base file and moves the beginning of the log. Must run inside of a transaction. Only one session at a time
+/// does it; the others wait. `wal` as for append_record(), with kInDoubt. May ereport.
 void checkpoint(Table* table, OwnRows own, XLogRecPtr wal);
 
-/// The same unless the ring has room for `bytes`, with what others may append at the same time.
+/// Makes a checkpoint unless the ring has room for `bytes` and for what other sessions may append meanwhile.
 void make_room_in_ring(Table* table, uint64_t bytes);
 
-/// A transaction with so much redo is written to a base file rather than to the log.
+/// True if a transaction has too much redo for the log, so that its rows are written to a base file.
 bool is_too_much_for_ring(const Table* table, uint64_t bytes);
 
 }  // namespace strom::pg::store

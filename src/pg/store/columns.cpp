@@ -35,12 +35,12 @@ uint32_t width_of(Codec codec, int16_t length, const registry::TypeInfo* engine)
     case Codec::kBytes: break;
     case Codec::kVarlena: return 0;
   }
-  // timetz has 12 bytes, but a register's width here.
+  // A timetz has 12 bytes, but the store uses the width of a register.
   const bool is_register = engine != nullptr && engine->phys == registry::Phys::kI128;
   return is_register ? static_cast<uint32_t>(registry::phys_size(engine->phys)) : static_cast<uint32_t>(length);
 }
 
-/// Values of a key are equal exactly when their bytes are.
+/// True if values are equal exactly if their bytes are equal.
 bool can_be_key(const Form_pg_attribute attribute, Oid base) {
   const registry::TypeInfo* type = guard([base] { return codec::engine_type(base); });
   if (type == nullptr || type->id == TypeId::kNumeric) return false;
@@ -111,7 +111,7 @@ void set_cell(const StoreColumn& column, Datum value, bool is_null, CellSpace* s
       std::memcpy(space->words, DatumGetPointer(value), static_cast<size_t>(column.length));
       break;
     case Codec::kVarlena: {
-      // Also values out of line, and compressed ones.
+      // Includes compressed values and values out of line.
       auto* whole = reinterpret_cast<struct varlena*>(DatumGetPointer(value));
       if (VARATT_IS_EXTERNAL(whole) || VARATT_IS_COMPRESSED(whole)) whole = pg_detoast_datum(whole);
       *cell = {VARDATA_ANY(whole), static_cast<uint32_t>(VARSIZE_ANY_EXHDR(whole)), false};

@@ -20,7 +20,8 @@ namespace strom::pg::store {
 
 namespace {
 
-/// Names of memory of this cluster begin like this. A copy of a cluster has the same identifier, but another folder.
+/// The names of this cluster's memory files begin like this. A copy of a cluster has the same identifier, but another
+/// folder.
 std::string memory_prefix() {
   struct stat folder{};
   if (stat(DataDir, &folder) != 0)
@@ -72,7 +73,7 @@ Control* control() {
     LWLockRegisterTranche(memory->tranche, "PgStromStore");
     return memory;
   });
-  // Nobody can have made memory of this run before.
+  // No other session can have made memory of this run before.
   if (is_new)
     for (const std::string& path : files_of_cluster()) {
       if (is_region_path(path)) retire_region_file(path, ::strom::store::region::State::kMoved);

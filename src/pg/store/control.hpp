@@ -1,4 +1,4 @@
-// What the memory store has in the server's own shared memory, and the files in /dev/shm of this cluster. The structure
+// The memory store's part of the server's own shared memory, and the files of this cluster in /dev/shm. The structure
 // is so small that it needs no preloading.
 #pragma once
 
@@ -10,15 +10,15 @@
 
 namespace strom::pg::store {
 
-/// The process that answers messages about tables of a database.
+/// The process that answers messages about tables of one database.
 struct MessageServer {
   Oid database;      // InvalidOid: the place is free
-  int64_t wanted;    // TimestampTz: when a client was last told of it
-  char socket[108];  // path; empty: it is coming or going
-  int port;          // where it listens by TCP; 0: it does not
+  int64_t wanted;    // TimestampTz when a client last got its place
+  char socket[108];  // path; empty: the process is starting or ending
+  int port;          // the TCP port on which it listens; 0: none
 };
 
-inline constexpr int kMostMessageServers = 32;  // databases whose tables are asked about at the same time
+inline constexpr int kMostMessageServers = 32;  // databases served at the same time
 
 struct MessageServers {
   slock_t mutex;
@@ -26,29 +26,30 @@ struct MessageServers {
 };
 
 struct Control {
-  uint64_t incarnation;  // random: tells runs of the server apart, crashes included
+  uint64_t incarnation;  // random; distinguishes runs of the server, also after crashes
   int tranche;           // of LWLocks
   int worker;            // process id of the background worker; 0: none
-  char socket[108];      // path where the worker hands out published regions; empty: nowhere
+  char socket[108];      // path of the socket that hands out published regions; empty: none
   Tokens tokens;
   MessageServers message_servers;
 };
 
-/// The first session of a run makes it, and removes the memory of earlier runs. May throw.
+/// The store's shared structure. The first session of a run makes it, and removes the memory of earlier runs. May
+/// throw.
 Control* control();
 
 inline constexpr const char* kMemoryFolder = "/dev/shm";
 
-/// Path of the memory of a table, of this database if none is named. May throw.
+/// The path of a table's memory; without `database` the table is of this database. May throw.
 std::string memory_path(Oid database, Oid relid);
 std::string memory_path(Oid relid);
 
-/// Paths of the memory of all tables of this cluster. May throw.
+/// The paths of the memory of all tables of this cluster. May throw.
 std::vector<std::string> memory_of_cluster();
-/// Removes such a file, and the table's published regions. May throw.
+/// Removes a table's memory file and its published regions. May throw.
 void remove_memory(const std::string& path);
 
-/// The database that a path of memory_of_cluster() belongs to.
+/// The database to which a path of memory_of_cluster() belongs.
 Oid database_of_memory(const std::string& path);
 
 }  // namespace strom::pg::store

@@ -16,10 +16,10 @@ using boundary::value_or_throw;
 
 namespace {
 
-/// Files that go at the end of the transaction.
+/// Files that are removed at the end of the transaction.
 struct Removal {
   std::string base_file, redo_file, memory;
-  bool at_commit;  // else when it is taken back
+  bool at_commit;  // false: when the transaction aborts
   int level;
 };
 

@@ -27,7 +27,7 @@ uint64_t next_xid() {
   return U64FromFullTransactionId(guard([] { return ReadNextFullTransactionId(); }));
 }
 
-/// Whether a transaction has committed, as the server's own log says. Remembers the last answer.
+/// Whether a transaction has committed, by the server's record of commits. Caches the last answer.
 class Outcomes {
  public:
   bool did_commit(uint64_t xid) {
@@ -44,7 +44,7 @@ class Outcomes {
   bool committed_ = false;
 };
 
-/// Fills new memory.
+/// Fills new memory from the files.
 class Loader {
  public:
   explicit Loader(Table* table) : table_(*table) {}
@@ -238,7 +238,7 @@ log::Identity new_identity(Oid relid) {
   return identity;
 }
 
-/// Sessions may still have it mapped, and nobody uses it: gives its memory back.
+/// Frees the memory of a file that nobody uses any more, though sessions may still have it mapped.
 static void empty_memory(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -251,7 +251,7 @@ static void empty_memory(const std::string& path) {
   close(descriptor);
 }
 
-/// Of a table that is gone.
+/// Retires the regions of a table that is gone.
 static void retire_regions(const std::string& memory) {
   const int descriptor = open(memory.c_str(), O_RDONLY | O_CLOEXEC);
   uint32_t number = 0;

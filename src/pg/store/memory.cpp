@@ -34,7 +34,7 @@ std::map<Oid, std::unique_ptr<Table>>& tables() {
   return *map;
 }
 
-/// Tables whose memory is no longer theirs. A statement may still use them.
+/// Tables whose memory was replaced. A statement may still use them.
 std::vector<std::unique_ptr<Table>>& retired() {
   static auto* list = new std::vector<std::unique_ptr<Table>>();
   return *list;
@@ -61,7 +61,7 @@ void watch_catalogs() {
 
 uint64_t layout_hash(const rows::Shape& shape) { return rows::hash_shape(shape) ^ kHeaderBytes; }
 
-/// What the catalogs say.
+/// The table as the catalogs define it.
 std::unique_ptr<Table> describe(Relation relation) {
   auto table = std::make_unique<Table>();
   table->relid = RelationGetRelid(relation);
@@ -74,10 +74,10 @@ std::unique_ptr<Table> describe(Relation relation) {
   return table;
 }
 
-/// A table's memory of this run of the server that is ready.
+/// Memory of a table that is ready and belongs to this run of the server.
 struct Found {
-  int descriptor = -1;  // -1: there is none
-  Shared head{};        // without what changes
+  int descriptor = -1;  // -1: there is no such memory
+  Shared head{};        // without parts that change
   uint64_t bytes = 0;
 };
 
@@ -105,7 +105,7 @@ Found find_memory(const std::string& path) {
   return found;
 }
 
-/// Maps what was found, whose layout has been compared. May throw.
+/// Maps the memory that find_memory() found. Its layout has been compared. May throw.
 void use_memory(Table* table, const Found& found) {
   table->descriptor = found.descriptor;
   map_memory(table);
@@ -113,7 +113,7 @@ void use_memory(Table* table, const Found& found) {
   table->redo = value_or_throw(log::RedoFile::open(table->options.redo_log_file, identity));
 }
 
-/// Maps the memory if it is there. May throw.
+/// Maps the memory if it exists. May throw.
 bool attach(Table* table) {
   const Found found = find_memory(memory_path(table->relid));
   if (found.descriptor < 0) return false;
@@ -125,12 +125,12 @@ bool attach(Table* table) {
   return true;
 }
 
-/// One session makes the memory; the others wait for it.
+/// Makes the memory. One session does so; the others wait for it.
 void build(Table* table) {
   const Oid relid = table->relid;
   LOCKTAG tag;
   constexpr uint32 kOurs = 0x53544F52;
-  constexpr uint16 kNotUsers = 5;  // users' advisory locks have 1 and 2
+  constexpr uint16 kNotUsers = 5;  // SQL functions use 1 and 2 for advisory locks
   SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, kOurs, relid, kNotUsers);
   guard([&tag] { LockAcquire(&tag, ExclusiveLock, false, false); });
   if (!attach(table)) {
@@ -151,7 +151,7 @@ Table* find_or_open(Relation relation) {
   if (is_ready && table->shape == known->shape && table->options.base_file == known->options.base_file &&
       table->options.redo_log_file == known->options.redo_log_file) {
     known->options = table->options;
-    known->shape = table->shape;  // names may be others
+    known->shape = table->shape;  // columns may have been renamed
     strlcpy(known->name, table->name, NAMEDATALEN);
     known->is_stale = false;
     return known.get();

@@ -1,6 +1,6 @@
-// The memory of a store table, which all sessions map, and what this session knows of it. The memory is a file of its
-// own in /dev/shm, so that no setting has to ask for it when the server starts. It is made from base file and redo log
-// by the first session that uses the table, and is worth nothing to the next run of the server.
+// The memory of a store table, which all sessions map, and this session's state of it. The memory is a file in
+// /dev/shm, so no setting has to reserve it when the server starts. The first session that uses the table makes the
+// memory from base file and redo log. The next run of the server does not use it.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
@@ -15,26 +15,26 @@ namespace strom::pg::store {
 namespace log = ::strom::store::log;
 using rows::Slot;
 
-/// What becomes of the memory. Numbers, since other processes read them.
+/// The state of the memory. The numbers are fixed, because other processes read them.
 enum class MemoryState : uint32_t { kBuilding = 0, kReady = 1, kDropped = 2 };
 
-/// The redo log's end, in memory. Positions as in log::RedoFile.
+/// The end of the redo log, in memory. Positions as in log::RedoFile.
 struct LogState {
-  uint64_t appended;  // under kAppendLock
-  uint64_t written;   // in the file; under kFlushLock
-  uint64_t durable;   // on the device; under kFlushLock
+  uint64_t appended;  // end of the appended records; under kAppendLock
+  uint64_t written;   // end of what is in the file; under kFlushLock
+  uint64_t durable;   // end of what is on the device; under kFlushLock
   uint64_t base;      // records before it are in the base file
-  uint64_t wal;       // the server's own log has to be flushed up to here before `appended` is written
-  uint32_t failed;    // the file could not be synchronized: nothing commits before the next checkpoint
+  uint64_t wal;       // the server's WAL must be flushed up to here before `appended` is written
+  uint32_t failed;    // fsync has failed: nothing commits before the next checkpoint
 };
 
 inline constexpr uint64_t kLogBuffer = 1 << 20;
 
-/// Locks in the memory, in the order in which a session takes them.
+/// Locks in the memory. A session takes them in this order.
 enum : int {
-  kGate,         // shared from before a transaction's redo is appended until it has ended; exclusive: checkpoints
-  kRegionLock,   // the published region, and the moment in which a transaction's rows are published
-  kFirstBucket,  // kBucketLocks of them, for the key's index
+  kGate,         // shared from before a transaction's redo is appended until it ends; exclusive: checkpoints
+  kRegionLock,   // the published region, and publishing the rows of a transaction
+  kFirstBucket,  // kBucketLocks of them, for the index of the key
   kBucketLocks = 256,
   kSlotsLock = kFirstBucket + kBucketLocks,
   kHeapLock,
@@ -49,16 +49,16 @@ inline constexpr uint32_t kMostReaders = 64;
 struct Shared {
   uint64_t magic;
   uint32_t version, state;
-  uint64_t incarnation;  // of the server's shared memory
-  uint64_t layout;       // hash of what the layout depends on
+  uint64_t incarnation;  // of the server's shared memory, see Control
+  uint64_t layout;       // hash of everything that the layout depends on
   Oid database, relation;
   char base_file[MAXPGPATH], redo_file[MAXPGPATH], name[NAMEDATALEN];
   uint64_t store_id;
-  uint64_t row_count;            // rows that are not ended, those of running transactions included
-  uint64_t oldest_xid;           // of versions that are not frozen, with its epoch; a lower limit
-  uint32_t region, last_region;  // numbers: of the published region, 0 = none; of the last one that there was
-  uint32_t reader_count;         // roles in `readers`; more than kMostReaders: others, too. Under kRegionLock
-  Oid readers[kMostReaders];     // that may have the region mapped
+  uint64_t row_count;            // rows that are not ended, including rows of running transactions
+  uint64_t oldest_xid;           // lower limit for versions that are not frozen; with epoch
+  uint32_t region, last_region;  // numbers: of the published region, 0 = none; of the last one ever
+  uint32_t reader_count;         // roles in `readers`; above kMostReaders: too many to list. Under kRegionLock
+  Oid readers[kMostReaders];     // roles that may have mapped the region
   rows::RowsState rows;
   LogState log;
   ::strom::store::region::WriterState region_writer;  // under kRegionLock
@@ -67,14 +67,14 @@ struct Shared {
 
 struct Region;
 
-/// Versions that this session's last transactions have ended. It frees them when nobody sees them any more.
+/// Versions that this session's last transactions have ended. The session frees them when nobody sees them any more.
 struct EndedVersions {
   static constexpr uint32_t kMost = 512, kEnough = 16;
   Slot slots[kMost];
   uint32_t count = 0, next_look = kEnough;
 };
 
-/// A table as this session has it mapped. Lives as long as the session, or until the table's memory is another one.
+/// A table as mapped by this session. Lives until the session ends or the table's memory is replaced.
 struct Table {
   Oid relid;
   char name[NAMEDATALEN];
@@ -88,13 +88,13 @@ struct Table {
   Shared* shared = nullptr;
   rows::Rows* rows = nullptr;
   Region* region = nullptr;  // see published.hpp
-  bool is_stale = false;     // the catalogs may say something else
+  bool is_stale = false;     // the catalogs may have changed
   EndedVersions ended;
 
   int key() const { return shape.key; }
   LWLock* lock(int which) const { return &shared->locks[which].lock; }
   LWLock* bucket_lock(uint64_t bucket) const { return lock(kFirstBucket + static_cast<int>(bucket % kBucketLocks)); }
-  /// The lock under which a version's transactions change.
+  /// The lock that protects changes of a version's transactions.
   LWLock* lock_of_version(Slot slot) const { return bucket_lock(key() >= 0 ? rows->bucket_of(slot) : slot); }
   uint8_t* log_buffer() const { return memory + sizeof(Shared); }
 };
@@ -102,16 +102,16 @@ struct Table {
 inline constexpr uint64_t kMemoryMagic = 0x314D454D54535024, kHeaderBytes = sizeof(Shared) + kLogBuffer;
 inline constexpr uint32_t kMemoryVersion = 5;
 
-/// A foreign table of the wrapper gstore_fdw. May ereport.
+/// True for a foreign table of the wrapper gstore_fdw. May ereport.
 bool is_store_table(Relation relation);
 
-/// The table, mapped. The caller has a lock on the relation. May ereport.
+/// The mapped table. The caller holds a lock on the relation. May ereport.
 Table* open_table(Relation relation);
 
-/// The identity of files of this table that are made now. May throw.
+/// The identity for new files of this table. May throw.
 log::Identity new_identity(Oid relid);
 
-/// Removes files of a table that is gone. The memory is no longer used. Neither throws nor raises.
+/// Removes the files of a table that is gone, and marks its memory as dropped. Neither throws nor raises.
 void remove_files(const std::string& base_file, const std::string& redo_file, const std::string& memory);
 
 }  // namespace strom::pg::store

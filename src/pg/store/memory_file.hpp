@@ -1,4 +1,4 @@
-// Parts of memory.cpp and load.cpp for each other.
+// Functions that memory.cpp and load.cpp share.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@ namespace strom::pg::store {
 
 Status changed_layout(const char* name);
 
-/// posix_fallocate() of the table's memory. As rows::Grow.
+/// posix_fallocate() for the table's memory; a rows::Grow function.
 bool grow_memory(void* table, uint64_t offset, uint64_t bytes);
 
 /// Maps the file of table->descriptor. May throw.
 void map_memory(Table* table);
 void unmap_memory(Table* table);
 
-/// Maps a table's memory by its path, with what the base file says of its columns. False: it is not of this run, or not
-/// ready. May throw.
+/// Maps a table's memory by its path. The columns come from the base file. False: the memory is not ready or not of
+/// this run. May throw.
 bool attach_without_catalogs(Table* table, const std::string& path);
 
 }  // namespace strom::pg::store

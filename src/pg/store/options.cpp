@@ -45,7 +45,7 @@ Result<uint64_t> parse_number(const Option& option, uint64_t least, uint64_t mos
   return number;
 }
 
-/// Bytes, with an optional unit: "512MB".
+/// Parses a number of bytes with an optional unit: "512MB".
 Result<uint64_t> parse_size(const Option& option, uint64_t least, uint64_t most) {
   constexpr struct {
     std::string_view name;

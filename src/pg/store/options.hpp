@@ -1,4 +1,4 @@
-// Options of store tables (foreign tables of gstore_fdw): which there are, and what they mean.
+// Options of store tables (foreign tables of gstore_fdw): their names and meanings.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ struct Options {
   std::string base_file, redo_log_file;
   uint64_t redo_log_limit = uint64_t{512} << 20;  // bytes
   uint64_t max_num_rows = 0;
-  std::string primary_key;  // a column; empty = none
+  std::string primary_key;  // a column; empty: none
   int gpu_device_id = 0;
   int gpu_update_interval = 15;   // seconds
   int gpu_update_threshold = 20;  // percent of redo_log_limit
@@ -28,8 +28,8 @@ struct Options {
 /// Checks names, values and combinations. Errors: kBadOption.
 Result<Options> parse_options(std::span<const catalog::Option> options);
 
-/// The validator's work for options of an object of catalog `catalog`. Errors: kBadOption; kPermissionDenied for files
-/// named by a role without pg_read_server_files and pg_write_server_files. May throw.
+/// Checks the options of an object of catalog `catalog` for the validator. Errors: kBadOption; kPermissionDenied when a
+/// role without pg_read_server_files and pg_write_server_files names files. May throw.
 void validate_options(std::span<const catalog::Option> options, Oid catalog);
 
 }  // namespace strom::pg::store

@@ -28,13 +28,13 @@ namespace {
 constexpr const char* kSuffix = ".kv.";
 constexpr uint32_t kClassBits = 8;
 
-/// As Grow of region::Writer: the descriptor is behind the pointer.
+/// A Grow function for region::Writer; `context` points to the Region, which has the descriptor.
 bool grow_region(void* context, uint64_t offset, uint64_t bytes) {
   const auto* region = static_cast<const Region*>(context);
   int error;
   do error = posix_fallocate(region->descriptor, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   while (error == EINTR);
-  // Everything before has memory, too.
+  // the parts before have memory already
   if (error == 0) ::strom::store::collapse(region->memory, offset - offset % ::strom::store::kHugePage, offset + bytes);
   return error == 0;
 }
@@ -68,9 +68,9 @@ void map_region(Table* table, uint32_t number) {
   table->region->writer.set_grow(grow_region, table->region);
 }
 
-/// Values of any length have the heap's room beside that of the rows.
+/// The size of the region. Values of variable length have as much room as the table's heap, beside that of the rows.
 region::Plan plan_for(const Table* table, const std::string& description) {
-  constexpr uint64_t kVersions = 2;  // every row can change in one transaction
+  constexpr uint64_t kVersions = 2;  // one transaction may change every row
   uint64_t fixed = (table->shape.columns.size() + 7) / 8;
   for (const rows::Column& column : table->shape.columns)
     fixed += column.form == rows::Form::kFixed ? column.width : sizeof(uint32_t) + rows::kInlineBytes;
@@ -84,7 +84,7 @@ region::Plan plan_for(const Table* table, const std::string& description) {
   return plan;
 }
 
-/// Every version that has not ended: nobody else has changes.
+/// Writes every version that has not ended. No other session has changes.
 void fill(const Table* table, Region* to) {
   std::vector<rows::Cell> cells(table->columns.size());
   std::vector<uint64_t> record;
@@ -104,7 +104,7 @@ void fill(const Table* table, Region* to) {
   }
 }
 
-/// A file with an empty region, mapped as table->region. May throw.
+/// Makes a file with an empty region and maps it as table->region. May throw.
 void make_region(Table* table, uint32_t number) {
   const std::string path = path_of(table, number), description = rows::encode_shape(table->shape);
   region::Plan plan = plan_for(table, description);
@@ -134,7 +134,7 @@ void make_region(Table* table, uint32_t number) {
   table->region->writer.set_grow(grow_region, table->region);
 }
 
-/// A version that everybody sees from now on, or sees already: made by a transaction that has said so, and not ended.
+/// True if everybody sees the version: its transaction has committed and set the bit, and the version has not ended.
 bool is_live(const Table* table, Slot slot) {
   const rows::Version& version = table->rows->version(slot);
   const rows::Xids xids = rows::Rows::xids(version);
@@ -155,7 +155,8 @@ Slot find_live(const Table* table, const rows::Cell& key) {
   return slot;
 }
 
-/// Zeros over all that the file has memory for behind its header. A network card that has its pages reads them then.
+/// Overwrites the region's memory behind the header with zeros, so that a network card with access to its pages reads
+/// zeros.
 void write_zeros(int descriptor, off_t bytes) {
   static const char zeros[64 << 10] = {};
   off_t at = region::kHeaderBytes;
@@ -227,7 +228,7 @@ void build_region(Table* table) {
   const uint32_t before = table->shared->region, number = table->shared->last_region + 1;
   table->shared->last_region = number;
   table->shared->reader_count = 0;
-  // The state of the one before is used for this one.
+  // The new region takes over the state of the previous one.
   if (before != 0) {
     __atomic_store_n(&table->shared->region, 0U, __ATOMIC_RELEASE);
     retire_region_file(path_of(table, before), region::State::kMoved);

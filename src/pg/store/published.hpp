@@ -1,6 +1,5 @@
-// A table's published region: where clients read committed rows without asking. It is a file of its own beside the
-// table's memory, made when the table is loaded or its option is set, and filled by every commit. All of it may
-// ereport.
+// A table's published region, in which clients read committed rows by themselves. It is a file beside the table's
+// memory. It is made when the table is loaded or its option is set, and every commit updates it. All of it may ereport.
 #pragma once
 
 #include "pg/store/memory.hpp"
@@ -11,7 +10,7 @@ namespace strom::pg::store {
 
 namespace region = ::strom::store::region;
 
-/// The region as this session has it mapped.
+/// The region as mapped by this session.
 struct Region {
   uint32_t number;
   int descriptor;
@@ -20,51 +19,50 @@ struct Region {
   region::Writer writer;
 };
 
-/// nullptr: the table has none. It stays the same while this session has changes of the table.
+/// The table's region; nullptr: none. It does not change while this session has changes of the table.
 Region* region_of(Table* table);
 
-/// Makes a region with the table's rows, which takes the place of one that is there. Nobody else may have changes of
-/// the table, nor this session. May throw.
+/// Makes a region with the table's rows; it replaces an existing region. No session may have changes of the table. May
+/// throw.
 void build_region(Table* table);
-/// The table has no region from now on. May throw.
+/// Drops the table's region. May throw.
 void drop_region(Table* table);
 
 void unmap_region(Table* table);
-/// Makes or drops the region as the table's options say, where this session has the table for itself. Errors: 55006
-/// (its transaction has changes). May throw.
+/// Makes or drops the region according to the table's options, if no other session uses the table. Errors: 55006 (this
+/// transaction has changes). May throw.
 void follow_kv_option(Table* table, Relation relation);
 
 /// Microseconds since 1970, for Writer::beat().
 uint64_t now_us();
 
-/// Path of region `number` of the table whose memory is `memory`.
+/// The path of region `number` of the table with memory file `memory`.
 std::string region_path(const std::string& memory, uint32_t number);
 bool is_region_path(const std::string& path);
-/// Tells the clients of a region that it is not the table's any more, and takes its rows away. Neither throws nor
-/// raises.
+/// Tells the clients of a region that it is retired, and erases its rows. Neither throws nor raises.
 void retire_region_file(const std::string& path, region::State state);
 
-/// Bytes of a row's record.
+/// The size of a row's record in bytes.
 uint64_t record_bytes_of(const Table* table, const rows::Cell* cells);
 
-/// An extent for a record of these bytes. Errors: 53400, 53200.
+/// Reserves an extent for a record of `bytes` bytes. Errors: 53400, 53200.
 uint64_t reserve_extent(const Table* table, Region* to, uint64_t bytes);
 void release_extent(const Table* table, Region* to, uint64_t extent);
-/// The same under kRegionLock.
+/// Releases an extent; takes kRegionLock.
 void release_in_region(Region* to, uint64_t extent) noexcept;
 
-/// Memory for publishing, which takes none itself.
+/// Memory for publishing, because publishing must not allocate any.
 struct PublishSpace {
-  rows::Cell* cells;  // as many as the table has columns
-  uint64_t* record;   // for the largest one
+  rows::Cell* cells;  // one for each column of the table
+  uint64_t* record;   // room for the largest record
 };
 
-/// Under kRegionLock, and after the commit: nothing can fail.
+/// Publishes a row after the commit. The caller holds kRegionLock. Cannot fail.
 void publish_row(const Table* table, Region* to, Slot slot, uint64_t extent, const PublishSpace& space) noexcept;
-/// A version with this key has ended: the key goes, unless another version has it that everybody sees now.
+/// Removes the key of an ended version, unless everybody sees another version with this key.
 void publish_end(const Table* table, Region* to, const rows::Cell& key) noexcept;
 
-/// Compares the region with the rows that everybody sees. Errors: XX001. Not in a transaction that has changes.
+/// Compares the region with the rows that everybody sees. Errors: XX001. Must not run in a transaction with changes.
 void check_region(Table* table);
 
 }  // namespace strom::pg::store

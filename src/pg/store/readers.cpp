@@ -10,7 +10,7 @@ namespace strom::pg::store {
 void lock_attaching(Oid relid, LOCKMODE mode) {
   LOCKTAG tag;
   constexpr uint32 kOurs = 0x53544F52;
-  constexpr uint16 kAttaching = 6;  // users' advisory locks have 1 and 2, who makes the memory 5
+  constexpr uint16 kAttaching = 6;  // SQL functions use 1 and 2, making the memory 5
   SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, kOurs, relid, kAttaching);
   LockAcquire(&tag, mode, false, false);
 }
@@ -32,7 +32,7 @@ bool has_denied_reader(const Table* table) {
   Oid readers[kMostReaders];
   std::memcpy(readers, shared->readers, sizeof(readers));
   LWLockRelease(table->lock(kRegionLock));
-  if (count > kMostReaders) return true;  // nobody knows who else
+  if (count > kMostReaders) return true;  // there may be readers that are not listed
   for (uint32_t i = 0; i < count; ++i)
     if (pg_class_aclcheck(table->relid, readers[i], ACL_SELECT) != ACLCHECK_OK) return true;
   return false;

@@ -18,8 +18,8 @@ void refuse_failed_log(const Table* table) {
            errhint("Call pgstrom.store_checkpoint() when the cause has gone.")));
 }
 
-/// What [begin, end) of the log holds goes from the buffer to the file. Returns a static text of what failed, or
-/// nullptr. Plain data only, since the caller may ereport.
+/// Writes [begin, end) of the log from the buffer to the file. False: it failed, and `error` says why. Holds plain data
+/// only, since the caller may ereport.
 bool write_range(Table* table, uint64_t begin, uint64_t end, boundary::RaisableError* error) {
   while (begin < end) {
     const uint64_t at = begin % kLogBuffer, part = std::min(end - begin, kLogBuffer - at);
@@ -33,7 +33,7 @@ bool write_range(Table* table, uint64_t begin, uint64_t end, boundary::RaisableE
   return true;
 }
 
-/// Under kFlushLock. Whatever fails is raised when it is safe to.
+/// The caller holds kFlushLock. Errors are raised once the state is consistent again.
 void write_out(Table* table) {
   LogState& state = log_of(table);
   LWLockAcquire(table->lock(kAppendLock), LW_SHARED);
@@ -93,7 +93,7 @@ void write_redo(Table* table) {
 void flush_redo(Table* table, uint64_t position) {
   LogState& state = log_of(table);
   while (__atomic_load_n(&state.durable, __ATOMIC_ACQUIRE) < position) {
-    // Whoever has the lock flushes for all that are waiting: then there is nothing left to do.
+    // The holder of the lock flushes for all waiting sessions, so this one may have nothing left to do.
     if (!LWLockAcquireOrWait(table->lock(kFlushLock), LW_EXCLUSIVE)) continue;
     if (state.durable >= position) {
       LWLockRelease(table->lock(kFlushLock));
@@ -111,7 +111,7 @@ void flush_redo(Table* table, uint64_t position) {
         if (failed) error = boundary::describe(status);
       }
       if (failed) {
-        // What the device has is not known any more, and asking again would not tell.
+        // It is unknown what the device has, and another fsync would not tell.
         state.failed = 1;
         boundary::raise(error);
       }

@@ -1,12 +1,11 @@
-// Which foreign tables are store tables. The functions that PostgreSQL calls for them are those of src/pg/fdw_gstore,
-// which the planner does not know.
+// Recognises store tables. The routine's functions belong to src/pg/fdw_gstore, which the planner does not include.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
 
 namespace strom::pg::store {
 
-/// Called whenever PostgreSQL asks for the routine, and so before any table has one.
+/// Called whenever PostgreSQL asks for the routine, and so before any table uses it.
 void set_routine(const FdwRoutine& routine);
 
 /// True for a store table.

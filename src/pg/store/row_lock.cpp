@@ -15,15 +15,16 @@ void raise_not_available(Relation relation) {
                   errmsg("could not obtain lock on row in relation \"%s\"", RelationGetRelationName(relation))));
 }
 
-/// A version as somebody who wants to lock it finds it.
+/// The state of a version that a session wants to lock.
 struct Found {
-  TransactionId wait;  // a transaction that may have ended it
-  bool is_own;         // made, or ended, by this transaction
-  bool is_ended;       // by this transaction, or by one that has committed
+  TransactionId wait;  // a transaction whose end decides about the version
+  bool is_own;         // this transaction has made or ended it
+  bool is_ended;       // by this transaction or by a committed one
   Slot follower;
 };
 
-/// Under the bucket's lock, so that no writer comes between. Sets the bit that makes writers ask.
+/// The caller holds the bucket's lock, so that no writer interferes. Sets the bit that makes writers check for row
+/// locks.
 Found look_at(const Table* table, Slot slot) {
   rows::Version& version = table->rows->version(slot);
   LWLock* lock = table->lock_of_version(slot);
@@ -80,7 +81,7 @@ void release_row_lock(Relation relation, Slot slot, bool is_exclusive) {
 LockOutcome lock_row(Table* table, Relation relation, Slot slot, bool is_exclusive, LockWaitPolicy policy) {
   constexpr LockOutcome kNone{rows::kNoSlot, false};
   for (bool is_newer = false;; is_newer = true) {
-    // The bit comes first: a writer that does not see it has set xmax before, which the second look finds.
+    // The bit is set first. A writer that has not seen it has set xmax before, and the second look finds that.
     Found found = look_at(table, slot);
     if (found.is_own) return found.is_ended ? kNone : LockOutcome{slot, is_newer};
     bool is_locked = false;

@@ -1,4 +1,4 @@
-// Headers of PostgreSQL that the memory store alone needs, beside those of boundary/postgres.hpp.
+// PostgreSQL headers that only the memory store needs, in addition to boundary/postgres.hpp.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"

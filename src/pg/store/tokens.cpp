@@ -16,7 +16,7 @@ Tokens& tokens() {
   return boundary::entry([] { return control(); })->tokens;
 }
 
-/// In the same time, wherever they differ.
+/// Compares in constant time, so that the time does not tell where the tokens differ.
 bool is_same(const uint8_t* left, const uint8_t* right) {
   uint8_t difference = 0;
   for (uint32_t i = 0; i < ::strom::store::region::kTokenBytes; ++i)

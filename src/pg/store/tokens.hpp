@@ -1,6 +1,6 @@
-// Tokens that let a client have a published region, or send messages, once: made by pgstrom.kv_attach() and
-// kv_session(), used at the sockets of the background workers. They are in the server's shared memory. All of it may
-// ereport.
+// Tokens for single use. A client shows one to get a published region or to send messages. pgstrom.kv_attach() and
+// kv_session() make them; the sockets of the background workers accept them. They are in the server's shared memory.
+// All of it may ereport.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
@@ -11,17 +11,17 @@ namespace strom::pg::store {
 
 inline constexpr int kMostTokens = 1024;
 
-/// What a token is for.
+/// The rights that a token gives.
 struct Grant {
   Oid database, relation;
   uint32_t region;  // its number; 0: for messages
-  Oid role;         // whose rights it has
+  Oid role;         // the role whose rights the client has
 };
 
 struct Token {
   uint8_t bytes[::strom::store::region::kTokenBytes];
   Grant grant;
-  int64_t expires;  // TimestampTz; 0: the place is free
+  int64_t expires;  // TimestampTz; 0: the entry is free
 };
 
 struct Tokens {
@@ -29,10 +29,10 @@ struct Tokens {
   Token tokens[kMostTokens];
 };
 
-/// A new token. Errors: 53400, when too many have not been used.
+/// Makes a token. Errors: 53400 when too many tokens are unused.
 void make_token(const Grant& grant, uint8_t* bytes);
 
-/// Uses up a token for messages, or for a region. False: there is none such. Does not raise.
+/// Uses up a token, for messages or for a region. False: there is no such token. Does not raise.
 bool use_token(const uint8_t* bytes, bool is_for_messages, Grant* grant);
 
 }  // namespace strom::pg::store

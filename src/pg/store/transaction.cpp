@@ -16,33 +16,33 @@ namespace strom::pg::store {
 
 namespace {
 
-/// A version that this transaction made and ended.
+/// The command that made a version which the same transaction has ended.
 struct FirstCommand {
   Slot slot;  // key of the hash table
   CommandId command;
 };
 
-/// Slots that a transaction of many rows takes together.
+/// The number of slots that a transaction with many rows takes at a time.
 constexpr uint32_t kMostSpare = 32;
 
-/// In TopTransactionContext.
+/// The changes of one table. Allocated in TopTransactionContext.
 struct Changes {
   Changes* next;
   Table* table;
   Change* list;
   uint64_t count, capacity;
   uint64_t ended_rows;
-  uint64_t redo_bytes;   // at most
+  uint64_t redo_bytes;   // upper limit
   HTAB* first_commands;  // of FirstCommand; nullptr: none
   Region* region;        // nullptr: the table has none
-  uint64_t* extents;     // beside `list`: what is reserved for each new row; 0: nothing
+  uint64_t* extents;     // for each entry of `list` the extent reserved for its new row; 0: none
   uint64_t next_extent;  // for the next change
-  uint64_t most_record;  // bytes of the largest one
+  uint64_t most_record;  // size of the largest one, in bytes
   PublishSpace space;
   uint32_t spare_begin, spare_end;
-  Slot spare[kMostSpare];  // slots for the next rows that it makes
-  bool is_gated;           // holds the gate
-  bool is_in_base;         // its rows are in the base file, and not in the log
+  Slot spare[kMostSpare];  // slots for further rows
+  bool is_gated;           // holds kGate
+  bool is_in_base;         // its rows are in the base file instead of the log
 };
 
 Changes* all_changes = nullptr;
@@ -53,7 +53,7 @@ Changes* changes_of(const Table* table) {
   return nullptr;
 }
 
-/// The slot is nobody's any more.
+/// Marks the slot as free.
 void release_slot(Table* table, Slot slot) {
   rows::Rows& rows = *table->rows;
   if (table->key() >= 0) {
@@ -76,7 +76,7 @@ void release_slot(Table* table, Slot slot) {
   LWLockRelease(table->lock(kSlotsLock));
 }
 
-/// Takes back the last change.
+/// Undoes the last change.
 void undo_last(Changes* changes) {
   const Change change = changes->list[--changes->count];
   Table* table = changes->table;
@@ -102,7 +102,7 @@ void undo_last(Changes* changes) {
     release_extent(table, changes->region, changes->extents[changes->count]);
 }
 
-/// What an error has kept from being used.
+/// Releases an extent that was not used because of an error.
 void drop_next_extent(Changes* changes) {
   if (changes->next_extent != 0) release_extent(changes->table, changes->region, changes->next_extent);
   changes->next_extent = 0;
@@ -112,7 +112,7 @@ void give_back_spare(Changes* changes) {
   if (changes->spare_begin == changes->spare_end) return;
   Table* table = changes->table;
   LWLockAcquire(table->lock(kSlotsLock), LW_EXCLUSIVE);
-  // The last one first, so that they are taken in their order again.
+  // In reverse order, so that they are taken in their original order again.
   while (changes->spare_end != changes->spare_begin) table->rows->give_slot(changes->spare[--changes->spare_end]);
   LWLockRelease(table->lock(kSlotsLock));
 }
@@ -122,7 +122,7 @@ bool is_ended_by_us(const rows::Version& version) {
   return xmax != rows::kNobody && TransactionIdIsCurrentTransactionId(xmax);
 }
 
-/// The memory of the region that changes from `begin` on need, so that they need not wait for it one after the other.
+/// Prefetches the region's memory for the changes from `begin` on, so that they do not wait for it one by one.
 void fetch_in_region(const Changes* changes, uint64_t begin, uint64_t end) {
   const rows::Rows& rows = *changes->table->rows;
   const auto key = static_cast<uint32_t>(changes->table->key());
@@ -137,9 +137,9 @@ void fetch_in_region(const Changes* changes, uint64_t begin, uint64_t end) {
   for_each_key([&](std::string_view bytes) { writer.fetch_record(bytes); });
 }
 
-/// What clients read, after the bits of what this transaction has made, and before those of what it has ended: these
-/// slots may be another's then. Versions that this transaction has made and ended, or that another one has ended and
-/// published, were never the last ones.
+/// Updates the region that clients read. It runs after setting the bits of versions that this transaction has made, and
+/// before those of versions that it has ended, because other transactions may then use their slots. Versions are
+/// skipped if this transaction both made and ended them, or if another transaction has ended and published them.
 void publish_to_region(Changes* changes) {
   const Table* table = changes->table;
   Region* region = changes->region;
@@ -165,7 +165,7 @@ void publish_to_region(Changes* changes) {
   region->writer.end_publish();
 }
 
-/// Says that changes are done, those of one block together: rows that a statement makes lie side by side.
+/// Marks changes as finished, together for a block: rows that one statement makes are adjacent.
 class FinishedChanges {
  public:
   explicit FinishedChanges(const rows::Rows& rows) : rows_(rows) {}
@@ -190,7 +190,7 @@ class FinishedChanges {
   uint32_t count_ = 0;
 };
 
-/// The bits of the versions that this transaction has made.
+/// Sets the bits of the versions that this transaction has made.
 void publish_made(const Changes* changes) {
   const rows::Rows& rows = *changes->table->rows;
   FinishedChanges finished(rows);
@@ -202,10 +202,10 @@ void publish_made(const Changes* changes) {
   }
 }
 
-/// What others may find without asking: what is committed, and what followed.
+/// Publishes what spares other sessions questions: which transactions have committed, and which versions followed.
 void publish(Changes* changes) {
   Table* table = changes->table;
-  // Whoever publishes a row after this transaction finds its bits.
+  // A transaction that publishes a row afterwards finds these bits set.
   if (changes->region != nullptr) LWLockAcquire(table->lock(kRegionLock), LW_EXCLUSIVE);
   publish_made(changes);
   if (changes->region != nullptr) publish_to_region(changes);
@@ -222,13 +222,13 @@ void publish(Changes* changes) {
   __atomic_fetch_sub(&table->shared->row_count, changes->ended_rows, __ATOMIC_ACQ_REL);
 }
 
-/// A record of the server's own log that bears the transaction's id.
+/// Writes a WAL record with the transaction's id.
 XLogRecPtr log_transaction_id() {
   XLogBeginInsert();
   return XLogInsert(RM_XLOG_ID, XLOG_NOOP);
 }
 
-/// The redo of a table's changes. Throws.
+/// Builds the redo of a table's changes. Throws.
 class RedoBuilder {
  public:
   RedoBuilder(Table* table, XLogRecPtr wal)
@@ -284,11 +284,11 @@ void write_redo_of(Changes* changes, XLogRecPtr wal) {
     return builder.finish();
   });
   const bool waits = table->options.durability == Durability::kSync && synchronous_commit > SYNCHRONOUS_COMMIT_OFF;
-  // Without a worker nobody else would write it soon.
+  // Without a worker, nobody else would write the redo soon.
   if (waits || !ensure_worker()) flush_redo(table, end);
 }
 
-/// In the order of tables' OIDs, since sessions wait for each other's checkpoints.
+/// The next table in the order of OIDs. The order is fixed, since sessions wait for each other's checkpoints.
 Changes* next_changes(Oid after) {
   Changes* next = nullptr;
   for (Changes* changes = all_changes; changes != nullptr; changes = changes->next)
@@ -297,7 +297,7 @@ Changes* next_changes(Oid after) {
   return next;
 }
 
-/// Before any table's gate is taken, so that no checkpoint waits for another one's gate.
+/// Runs before the gate of any table is taken, so that no checkpoint waits for the gate of another one.
 void before_commit() {
   bool any = false;
   for (Changes* changes = all_changes; changes != nullptr; changes = changes->next) any = any || changes->count != 0;
@@ -404,7 +404,7 @@ void note_first_command(Changes* changes, const Change& change) {
   entry->command = change.aux_before & kAuxMask;
 }
 
-/// An extent for the row that comes next, and memory to make its record in.
+/// Reserves an extent for the next row, and memory to make its record.
 void reserve_record(Changes* changes, uint64_t bytes) {
   drop_next_extent(changes);
   if (bytes == 0) return;
@@ -460,7 +460,7 @@ void merge_last_changes(Table* table, [[maybe_unused]] Slot ended, Slot made) {
 }
 
 Slot take_spare_slot(Table* table) {
-  // Others may need what is left in a table that is nearly full.
+  // If the table is nearly full, the remaining slots are left to other sessions.
   constexpr uint64_t kMany = 64, kPlenty = 1 << 16;
   Changes* changes = changes_of(table);
   if (changes->spare_begin == changes->spare_end && changes->count >= kMany) {

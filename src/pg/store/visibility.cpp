@@ -11,7 +11,7 @@ namespace {
 
 uint32_t aux_of(const rows::Version& version) { return __atomic_load_n(&version.aux, __ATOMIC_ACQUIRE); }
 
-/// The number of the command of this transaction that made the version.
+/// The number of this transaction's command that made the version.
 CommandId made_by(const Table* table, Slot slot, uint32_t aux, bool is_ended_by_us) {
   CommandId command;
   if (is_ended_by_us && find_first_command(table, slot, &command)) return command;
@@ -20,22 +20,22 @@ CommandId made_by(const Table* table, Slot slot, uint32_t aux, bool is_ended_by_
 
 enum class Quick : uint8_t { kSeen, kUnseen, kUnknown };
 
-/// What most versions' bits tell, of transactions that have ended before all that run for the snapshot. Asking
-/// PostgreSQL for each version takes longer than all else that a scan does.
+/// Decides by the bits of a version whose transactions ended before the snapshot's oldest running one; these are most
+/// versions. Asking PostgreSQL for each version would take longer than the rest of a scan.
 Quick quick_look(const rows::Version& version, Snapshot snapshot) {
   const rows::Xids xids = rows::Rows::xids(version);
   if (xids.xmin == rows::kNobody) return Quick::kUnseen;
   if (xids.xmin == rows::kFrozen && xids.xmax == rows::kNobody) return Quick::kSeen;
   const auto is_old = [snapshot](TransactionId xid) { return static_cast<int32>(xid - snapshot->xmin) < 0; };
   const uint32_t aux = aux_of(version);
-  // Else the slot may be another version's, and so may the bits.
+  // Otherwise the slot, and so the bits, may belong to another version.
   if (rows::Rows::xids(version) != xids) return Quick::kUnknown;
   const bool is_made = xids.xmin == rows::kFrozen || ((aux & kXminCommitted) != 0 && is_old(xids.xmin));
   if (xids.xmax == rows::kNobody) return is_made ? Quick::kSeen : Quick::kUnknown;
   return (aux & kXmaxCommitted) != 0 && is_old(xids.xmax) ? Quick::kUnseen : Quick::kUnknown;
 }
 
-/// Of a version that is neither free nor settled.
+/// Decides for a version that is neither free nor settled.
 bool is_seen(const Table* table, Slot slot, const rows::Version& version, rows::Xids xids, Snapshot snapshot) {
   const uint32_t aux = aux_of(version);
   const bool may_be_own_end = xids.xmax != rows::kNobody && (aux & kXmaxCommitted) == 0;
@@ -75,7 +75,7 @@ bool is_visible(const Table* table, Slot slot, Snapshot snapshot) {
   return is_seen(table, slot, version, xids, snapshot);
 }
 
-/// The bits of a block, of which each version is looked at.
+/// The visible versions of a block, found by looking at each version.
 static uint64_t look_at_versions(const Table* table, Slot first, const rows::Version* versions, uint32_t count,
                                  Snapshot snapshot) {
   uint64_t word = 0;
@@ -97,7 +97,7 @@ uint32_t visible_bits(const Table* table, uint64_t chunk, uint32_t count, Snapsh
     const uint32_t end = std::min(rows::kBlockRows, count - begin);
     uint64_t word = 0;
     if (rows::Rows::read_live(block, snapshot->xmin, &word)) {
-      // Slots that have come into use since are for later snapshots.
+      // Slots that came into use meanwhile are for later snapshots.
       if (end < rows::kBlockRows) word &= (uint64_t{1} << end) - 1;
     } else {
       word = look_at_versions(table, first + begin, versions + begin, end, snapshot);

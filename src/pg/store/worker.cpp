@@ -26,9 +26,9 @@ namespace strom::pg::store {
 
 namespace {
 
-constexpr int kLookMs = 200;        // as wal_writer_delay
-constexpr int kLooksForTables = 5;  // tables are looked for once a second
-constexpr int kIdleLooks = 300;     // a minute without tables
+constexpr int kLookMs = 200;        // like wal_writer_delay
+constexpr int kLooksForTables = 5;  // rounds between two searches for tables: once a second
+constexpr int kIdleLooks = 300;     // rounds without tables before the worker ends: a minute
 constexpr uint64_t kOldXids = 50'000'000;
 
 std::map<std::string, std::unique_ptr<Table>>& tables() {
@@ -36,7 +36,7 @@ std::map<std::string, std::unique_ptr<Table>>& tables() {
   return *map;
 }
 
-/// Tables whose memory is there; those that are gone are forgotten. Throws.
+/// Finds tables that have memory, and forgets those that are gone. Throws.
 void look_for_tables() {
   auto& known = tables();
   for (auto at = known.begin(); at != known.end();) {
@@ -51,7 +51,7 @@ void look_for_tables() {
   }
 }
 
-/// Tables of databases that have been dropped: no event trigger tells of that. Throws.
+/// Forgets tables of dropped databases; no event trigger reports these. Throws.
 void forget_dropped_databases() {
   for (const std::string& path : memory_of_cluster()) {
     const Oid database = database_of_memory(path);
@@ -78,7 +78,7 @@ void serve(Table* table) {
   if (!is_long && !is_old) return;
   StartTransactionCommand();
   PushActiveSnapshot(GetTransactionSnapshot());
-  // Ids of transactions that the server may forget must be neither in the memory nor in the log.
+  // Transaction ids that the server may soon forget must be neither in the memory nor in the log.
   if (is_old) {
     sweep(table, nullptr);
     table->shared->oldest_xid = next;
@@ -102,7 +102,7 @@ void serve_all() {
   }
 }
 
-/// The server is going down, as its file says, and not this process alone.
+/// True if the server is going down, according to its file, and not just this process.
 bool is_server_stopping() {
   constexpr int kStatusLine = 8;
   std::ifstream file("postmaster.pid");
@@ -112,7 +112,7 @@ bool is_server_stopping() {
   return line.starts_with("stopping");
 }
 
-/// Sessions in the databases of these tables.
+/// The number of sessions in the databases of these tables.
 int sessions_of(const std::vector<std::string>& paths) {
   std::set<Oid> databases;
   for (const std::string& path : paths) databases.insert(database_of_memory(path));
@@ -121,7 +121,7 @@ int sessions_of(const std::vector<std::string>& paths) {
   return count;
 }
 
-/// When the last session has gone, the memory is nobody's. The next run removes what this one leaves.
+/// When the last session has gone, nobody needs the memory. The next run removes what this one leaves behind.
 void remove_memory_at_stop() {
   constexpr int kPatience = 500;
   constexpr long kPauseUs = 10000;
@@ -135,8 +135,8 @@ void remove_memory_at_stop() {
   }
 }
 
-/// Sessions take no account of the snapshots of a process that is connected to no database, unless it says so. Without
-/// it they would free, and use again, rows that a checkpoint is about to write.
+/// Makes sessions respect this process's snapshots. They ignore those of a process that is connected to no database,
+/// unless it says otherwise. They would then free and reuse rows that a checkpoint is about to write.
 void keep_what_snapshots_see() {
   LWLockAcquire(ProcArrayLock, LW_EXCLUSIVE);
   MyProc->statusFlags |= PROC_AFFECTS_ALL_HORIZONS;
@@ -172,7 +172,7 @@ void describe_worker(BackgroundWorker* worker, bool stays) {
   strlcpy(worker->bgw_type, "pg_strom memory store", sizeof(worker->bgw_type));
 }
 
-/// Until the server stops, or, unless `stays`, until there have been no tables for a while. May ereport.
+/// Runs until the server stops; without `stays`, only until there have been no tables for a while. May ereport.
 void run(bool stays) {
   int idle = 0;
   TimestampTz last_look = 0;
@@ -199,7 +199,7 @@ void run(bool stays) {
   serve_all();
 }
 
-/// run(), which goes on after errors.
+/// run(), continued after errors.
 void run_through_errors(bool stays) {
   sigjmp_buf on_error;
   if (sigsetjmp(on_error, 1) != 0) {
@@ -243,7 +243,7 @@ void register_worker() {
 
 }  // namespace strom::pg::store
 
-/// The worker's process.
+/// The entry point of the process.
 void strom_store_worker_main(Datum stays) {
   pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
   pqsignal(SIGHUP, SignalHandlerForConfigReload);
@@ -253,6 +253,6 @@ void strom_store_worker_main(Datum stays) {
   strom::pg::store::keep_what_snapshots_see();
   strom::pg::store::run_through_errors(DatumGetBool(stays));
   strom::pg::boundary::entry([] { strom::pg::store::remove_memory_at_stop(); });
-  // The server starts it again unless it says 0.
+  // The server restarts the worker unless its exit code is 0.
   proc_exit(DatumGetBool(stays) && !strom::pg::store::is_server_stopping() ? 1 : 0);
 }

@@ -1,15 +1,15 @@
-// The memory store's background worker: one for the server, started by the first session that uses a store table, or
-// with the server where the library is preloaded. It writes redo that nobody waits for, and makes checkpoints.
+// The memory store's background worker, one for the server. The first session that uses a store table starts it; if the
+// library is preloaded, the server does. It writes redo for which no session waits, and makes checkpoints.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
 
 namespace strom::pg::store {
 
-/// Starts the worker if there is none. False: there is none, since the server has no room for one. May ereport.
+/// Starts the worker if it is not running. False: the server has no room for it. May ereport.
 bool ensure_worker();
 
-/// For _PG_init.
+/// Called by _PG_init.
 void register_worker();
 
 }  // namespace strom::pg::store

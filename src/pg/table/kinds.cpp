@@ -1,4 +1,4 @@
-// The kinds of table. A new kind is a folder and a row here.
+// The kinds of table. A new kind needs a folder, and a row here.
 #include "pg/table/arrow/arrow_kind.hpp"
 #include "pg/table/heap/heap_kind.hpp"
 #include "pg/table/store/store_kind.hpp"

@@ -1,4 +1,4 @@
-// What a kind of table tells of a table while a query is planned. Plain structs in planner memory. Used by
+// What a kind of table reports about a table while a query is planned. Plain structs in planner memory. Used by
 // table/table_kind.hpp and by the planner.
 #pragma once
 
@@ -7,27 +7,27 @@
 
 namespace strom::pg::table {
 
-/// A column as the engine sees it.
+/// A column, as the engine sees it.
 struct ColumnFacts {
   bool readable;
   engine::plan::ValueType type;
-  const char* reason;   // why it is not readable; nullptr for columns that the query does not use
+  const char* reason;   // why it is not readable; nullptr also for columns that the query does not use
   bool out_of_line;     // values may be stored out of line
-  int32_t char_length;  // n of a char(n) that is read from texts of any length; 0 for others
+  int32_t char_length;  // n of char(n), if it is read from texts of any length; else 0
 };
 
-/// How a table's rows are stored, as far as costs depend on it. Of several tables: sums, and shares of all of them.
+/// How a table's rows are stored, as far as costs depend on it. For several tables: sums, and fractions of the sums.
 struct Estimate {
   double rows;
-  double pages;        // that the session reads one after another; 0: engine threads find the rows where they are
-  double buffered;     // of the pages, those in shared buffers: 0 .. 1
-  double cached;       // of the pages, those whose columns are in the column cache: 0 .. 1
-  double row_form;     // of the rows, those of which columns have to be made: 0 .. 1
-  double out_of_line;  // of the rows, those that are left to PostgreSQL for a value that is wanted: 0 .. 1
-  bool may_be_unheld;  // numerics may be values that the engine cannot hold (NaN)
+  double pages;        // that the session reads one after another; 0: engine threads find the rows themselves
+  double buffered;     // fraction of the pages that are in shared buffers
+  double cached;       // fraction of the pages whose columns are in the column cache
+  double row_form;     // fraction of the rows from which columns have to be made
+  double out_of_line;  // fraction of the rows that become fallback rows for a needed value
+  bool may_be_unheld;  // numerics may have values that the engine cannot represent (NaN)
 };
 
-/// Where the facts of column `attnum` are, of a table whose last column is `last`: tableoid is the first, and ctid
+/// The index of the facts about column `attnum`, if the table's last column is `last`: tableoid is the first, and ctid
 /// follows the last.
 inline int place_of(int attnum, int last) {
   return attnum > 0 ? attnum : attnum == SelfItemPointerAttributeNumber ? last + 1 : 0;
@@ -37,14 +37,15 @@ inline int place_of(int attnum, int last) {
 struct PlannedTable {
   RelOptInfo* rel;
   Oid relid;
-  ColumnFacts* columns;  // by attribute number, see place_of(). All zeros before describe()
-  Estimate estimate;     // likewise
+  ColumnFacts* columns;  // indexed by place_of(); all zeros before describe()
+  Estimate estimate;     // all zeros before describe()
 
-  /// Of a column of the user, tableoid or ctid.
+  /// The facts about a user column, tableoid or ctid.
   ColumnFacts* column(int attnum) const { return &columns[place_of(attnum, rel->max_attr)]; }
 };
 
-/// The kinds are numbered. A plan has the numbers of its tables' kinds; it stays in the session that made it.
+/// The number of a kind. A plan contains the numbers of its tables' kinds, so it is valid only in the session that made
+/// it.
 using KindNumber = int;
 inline constexpr KindNumber kNoKind = -1;
 

@@ -24,7 +24,7 @@ Result<ValueType> value_type_of(Oid type, int32_t typmod) {
   if (info->id == TypeId::kVarchar) value.type = TypeId::kText;
   if (info->id == TypeId::kCidr) value.type = TypeId::kInet;
   const bool has_text = registry::is_text(info->id) || info->id == TypeId::kJsonb || info->id == TypeId::kArray;
-  // The engine knows characters of one byte, and those of UTF-8.
+  // The engine supports single-byte encodings and UTF-8.
   if (has_text && GetDatabaseEncoding() != PG_UTF8 && pg_database_encoding_max_length() > 1)
     return unsupported("text in a multibyte database encoding other than UTF8");
   if (info->id == TypeId::kNumeric) {

@@ -1,5 +1,5 @@
-// The background worker that keeps exports: started by the first session that exports, ended when nobody has needed it
-// for a minute. See service/export_server.hpp.
+// The background worker that keeps exports. The first session that makes an export starts it. It ends when nobody has
+// needed it for a minute. See service/export_server.hpp.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -19,13 +19,14 @@ namespace {
 using boundary::throw_if_failed;
 using service::Descriptor;
 
-// A signal that comes just before the wait is seen after it, and so is the death of the postmaster.
+// The longest wait. A signal that arrives just before the wait is noticed after it, and so is the death of the
+// postmaster.
 constexpr int kLookMs = 500;
-constexpr int kIdleLooks = 120;  // a minute
-constexpr int kLockLooks = 50;   // while sessions look whether a keeper has the lock
+constexpr int kIdleLooks = 120;  // rounds: a minute
+constexpr int kLockLooks = 50;   // tries, because sessions take the lock for a moment to look for a keeper
 constexpr useconds_t kLockPauseUs = 10000;
 
-/// The file with its lock; closed where another keeper has it.
+/// The keeper's file, locked; closed if another keeper holds the lock.
 Descriptor locked_file() {
   const std::string path = exports::keeper_file();
   Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
@@ -40,7 +41,7 @@ Descriptor locked_file() {
 void keep_exports() {
   const Descriptor file = locked_file();
   if (!file.is_open()) return;
-  // Sessions must not take the name of a keeper that is gone for this one's.
+  // Sessions must not mistake the name of an earlier keeper for this one's.
   if (ftruncate(file.get(), 0) != 0) throw_if_failed(base::os_error(errno, "could not write the keeper's file"));
   const auto server = boundary::value_or_throw(service::ExportServer::open());
   const std::string& name = server->keeper();
@@ -61,7 +62,7 @@ void keep_exports() {
 }  // namespace
 }  // namespace strom::pg::worker
 
-/// The worker's process.
+/// The entry point of the process.
 void strom_export_keeper_main(Datum) {
   pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
   pqsignal(SIGHUP, SIG_IGN);

@@ -21,19 +21,19 @@ extern "C" PGDLLEXPORT void strom_gpu_service_main(Datum);
 namespace strom::pg::worker {
 namespace {
 
-constexpr int kNoDeviceStatus = 3;  // exit status of the service when there is no device for it
+constexpr int kNoDeviceStatus = 3;  // exit status of a service that finds no device
 constexpr long kLongestPauseMs = 5000, kNoDevicePauseMs = 60000, kLookMs = 1000;
-constexpr long kSettledMs = 30000;  // a service that ran so long starts again at once
+constexpr long kSettledMs = 30000;  // a service that ran this long is restarted at once
 constexpr char kVisibleDevices[] = "CUDA_VISIBLE_DEVICES=";
-constexpr int kEndLooks = 50;  // of 100 ms, for a service that is told to end
+constexpr int kEndLooks = 50;  // of 100 ms, after the service was told to end
 
-/// The service's process, and the pipe whose end it ends with.
+/// The service's process, and the pipe: the service ends when the pipe is closed.
 struct Service {
   pid_t process = 0;
   int life = -1;
 };
 
-/// 0, or what has failed.
+/// Starts the service. Returns 0, or the error number of what failed.
 int start(Service* service) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
@@ -61,7 +61,7 @@ int start(Service* service) {
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, ends[0], ends[0]);  // takes its close-on-exec away
+  posix_spawn_file_actions_adddup2(&actions, ends[0], ends[0]);  // removes its close-on-exec flag
   posix_spawn_file_actions_addclosefrom_np(&actions, ends[0] + 1);
   sigset_t none, all;
   sigemptyset(&none);
@@ -79,7 +79,7 @@ int start(Service* service) {
   return error;
 }
 
-/// True when the process has ended; it is forgotten then.
+/// True when the process has ended. It is then removed from `service`.
 bool has_ended(Service* service, int* status) {
   const pid_t ended = waitpid(service->process, status, WNOHANG);
   if (ended == 0 || (ended < 0 && errno == EINTR)) return false;
@@ -88,7 +88,7 @@ bool has_ended(Service* service, int* status) {
   return true;
 }
 
-/// Ends the service with its pipe, and by a signal if that does not help.
+/// Ends the service by closing the pipe, and by a signal if that does not help.
 void end(Service* service) {
   if (service->process == 0) return;
   close(service->life);
@@ -111,7 +111,7 @@ void wait(long milliseconds) {
   }
 }
 
-// May ereport, so it has no objects with destructors of its own.
+// May ereport, so it holds no objects with destructors.
 void report_end(int status, long pause_ms) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == kNoDeviceStatus)
     ereport(WARNING, (errcode(ERRCODE_SYSTEM_ERROR), errmsg("GPU service found no GPU that it can use"),
@@ -126,7 +126,8 @@ void report_end(int status, long pause_ms) {
 
 long milliseconds_since(TimestampTz begin) { return TimestampDifferenceMilliseconds(begin, GetCurrentTimestamp()); }
 
-/// After a death: 0 where the service had settled, else 1, 2, 4 and at most 5 seconds, of which the 1 is not waited.
+/// The pause before a restart in milliseconds. 0 if the service had run long enough; else 1 s, 2 s, 4 s and then 5 s.
+/// The caller skips the pause of 1 s.
 long next_pause(long before_ms, TimestampTz started, int status) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == kNoDeviceStatus) return kNoDevicePauseMs;
   if (milliseconds_since(started) > kSettledMs) return 0;
@@ -155,7 +156,7 @@ void keep_running() {
     wait(kLookMs);
     if (!has_ended(&service, &status)) continue;
     if (ShutdownRequestPending) return;
-    // The first death costs nothing: whoever killed it wants it back.
+    // The first restart is immediate: somebody has probably killed the service on purpose.
     next_ms = next_pause(next_ms, started, status);
     pause_ms = next_ms == 1000 ? 0 : next_ms;
     report_end(status, pause_ms);
@@ -192,7 +193,7 @@ void register_gpu_service() {
 
 }  // namespace strom::pg::worker
 
-/// The worker's process.
+/// The entry point of the process.
 void strom_gpu_service_main(Datum) {
   pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
   pqsignal(SIGHUP, SignalHandlerForConfigReload);

@@ -3,8 +3,8 @@
 
 namespace strom::pg::worker {
 
-/// While the server starts with the extension preloaded: has it start the worker, if it should have a service.
-/// Does not throw.
+/// Called while the server starts with the extension preloaded: registers the worker if the server should have a
+/// service. Does not throw.
 void register_gpu_service();
 
 }  // namespace strom::pg::worker

@@ -17,11 +17,11 @@ namespace strom::pg::planner {
 namespace {
 
 constexpr std::chrono::seconds kFresh{1};
-constexpr size_t kMostTables = 1000;  // remembered
+constexpr size_t kMostTables = 1000;  // that are remembered
 
-/// Of a table in what was said last.
+/// What the service's last answer says about a table.
 struct Found {
-  double bytes = 0, columns = 0;  // the latter weighted by bytes
+  double bytes = 0, columns = 0;  // columns: the average over its parts, weighted by bytes
   uint32_t device = 0;
 };
 
@@ -64,7 +64,7 @@ CachedColumns cached_columns(const EngineScan* scan, int columns) {
       const Found& found = leaves == 0
                                ? found_now(scan->table, scan->kind)
                                : found_now(list_nth_oid(scan->leaf_tables, i), list_nth_int(scan->leaf_kinds, i));
-      // Those that other queries read are likely to be those that this one does.
+      // Assumes that the columns that this query reads are among the cached ones.
       cached.bytes += found.columns > columns ? found.bytes * columns / found.columns : found.bytes;
       if (i == 0) cached.device = found.device;
     }

@@ -1,4 +1,4 @@
-// What devices cache of a table's columns, as far as planning knows. Used by device_cost.cpp.
+// Estimates which of a table's columns devices have cached. Used by device_cost.cpp.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 namespace strom::pg::planner {
 
 struct CachedColumns {
-  double bytes = 0;     // of the columns that the scan reads, on all devices together; estimated
-  uint32_t device = 0;  // the one that a query over the scan would use first
+  double bytes = 0;     // of the columns that the scan reads, over all devices; estimated
+  uint32_t device = 0;  // the device that a query over the scan would use first
 };
 
-/// What the service has said within the last second; nothing is cached as far as it has not. Asks it when that was
-/// longer ago: a few milliseconds at most. `columns`: that the scan reads. May ereport.
+/// Uses the service's answer if it is at most a second old, else asks it for at most a few milliseconds. Without an
+/// answer, nothing counts as cached. `columns`: the number of columns that the scan reads. May ereport.
 CachedColumns cached_columns(const EngineScan* scan, int columns);
 
 }  // namespace strom::pg::planner

@@ -18,40 +18,39 @@ namespace {
 using guc::pg_strom::cpu_operator_cost;  // hides PostgreSQL's setting of the same name
 using guc::pg_strom::cpu_setup_cost;
 
-// In units of pg_strom.cpu_tuple_cost for each row. Building has to stay dearer than probing, so that the largest
-// relation becomes the outermost.
+// In units of pg_strom.cpu_tuple_cost for each row. Building has to cost more than probing, so that the largest
+// relation becomes the outermost one.
 constexpr double kProbe = 5;
-constexpr double kTry = 1;  // a pair of rows, where there are no keys
+constexpr double kTry = 1;  // a pair of rows in a join without keys
 constexpr double kBuild = 40;
 constexpr double kTreeProbe = 60, kTreeBuild = 40;
 
-// A row that PostgreSQL takes from us, in units of its cpu_tuple_cost, and what making it takes beyond that, in units
-// of pg_strom.cpu_tuple_cost: the row, and each value, which PostgreSQL's own scan of a heap table leaves where it is.
+// kHandOver: a row that PostgreSQL takes from us, in units of its cpu_tuple_cost. The others: making the row and each
+// of its values, in units of pg_strom.cpu_tuple_cost. PostgreSQL's own scan of a heap table need not copy values.
 constexpr double kHandOver = 0.5;
 constexpr double kMakeRow = 75, kMakeWord = 10, kMakeCopy = 100, kMakeNumeric = 200;
 
-// Rows are collected and queued before they are handed over: more of the set-up and of the work than an aggregation,
-// which keeps only what it sums. More than add_path()'s fuzz of 1 %, so that the aggregation is fused however few rows
-// are expected.
+// Rows are collected and queued before PostgreSQL gets them. This adds to set-up and work; an aggregation keeps only
+// its sums. The values exceed add_path()'s fuzz of 1 %, so that the aggregation is fused however few rows are expected.
 constexpr double kQueueSetup = 0.1;
 constexpr double kQueueWork = 0.05;
 
-// Finding a tuple of a heap page and decoding a column or two, in units of pg_strom.cpu_tuple_cost. Engine threads do
+// Finding a tuple in a heap page and decoding a column or two, in units of pg_strom.cpu_tuple_cost. Engine threads do
 // it.
 constexpr double kHeapRow = 25;
 
-// Finding the partition of a row, in operations.
+// Finding the partition of a row, in units of operations.
 constexpr double kPartitionLookup = 8;
 
-// A comparison of a sort, in units of PostgreSQL's cpu_operator_cost, which takes two for it.
+// A comparison of a sort, in units of PostgreSQL's cpu_operator_cost. PostgreSQL counts two units.
 constexpr double kSortStep = 0.5;
 
-// A page that is in shared buffers, to one that is not. PostgreSQL's own costs do not tell them apart; an engine that
-// is bound by memory would be taken for one that is bound by disks.
+// The cost of a page in shared buffers, relative to a page that is not. PostgreSQL's costs do not distinguish them.
+// Without this, an engine limited by memory would look like one limited by disks.
 constexpr double kBufferedPage = 0.35;
 
-// A page whose columns are cached. What is read of them costs a quarter of this, but index look-ups, which PostgreSQL
-// prices as if they read from a disk, would hardly be taken any more.
+// The cost of a page whose columns are cached. Reading its columns costs a quarter of this. But PostgreSQL prices index
+// look-ups as if they read from a disk, so they would hardly ever be chosen at that price.
 constexpr double kCachedPage = 0.12;
 
 bool compares = false;  // see set_comparing()
@@ -59,7 +58,7 @@ bool compares = false;  // see set_comparing()
 double row_cost() { return guc::pg_strom::cpu_tuple_cost; }
 double thread_count() { return node::wanted_threads(); }
 
-// Whoever wants an index to be used wants none of us either.
+// A user who disables sequential scans to have an index used does not want our scans either.
 bool is_disabled(const EngineScan* scan) {
   return !enable_seqscan && !compares && scan->stored.pages > 0 && scan->chooser == nullptr;
 }
@@ -77,7 +76,7 @@ int disabled_parts(const EngineInput* input) {
   return count;
 }
 
-// Those of an inner side that is asked when all others have probed it.
+// True if the rows of an inner side come last, after all others have probed it.
 bool rows_come_last(const EngineInput* input) {
   ListCell* cell;
   foreach (cell, input->joins)
@@ -97,21 +96,21 @@ Cost scan_rows(const EngineScan* scan) {
   return scan->rows_in * (each * row_cost() + cpu_operator_cost * scan->operations);
 }
 
-// A row that PostgreSQL fetches and evaluates on its one thread, in units of its cpu_tuple_cost.
+// A row that PostgreSQL fetches and evaluates on its only thread, in units of its cpu_tuple_cost.
 constexpr double kFallbackRow = 2;
 
-// What cannot be divided among threads.
+// Work that threads cannot share.
 Cost alone(const EngineScan* scan) {
   return read_pages(scan) +
          scan->fallback_rows * (kFallbackRow * ::cpu_tuple_cost + ::cpu_operator_cost * list_length(scan->quals));
 }
 
-// Of rows in random order, those that are among the first `wanted` of the rows before them.
+// The expected number of rows, in random order, that are among the first `wanted` of the rows so far.
 double top_rows_found(double wanted, double rows) {
   return rows <= wanted ? rows : clamp_row_est(wanted * (1 + log(rows / wanted)));
 }
 
-// A row of `target` for PostgreSQL.
+// The cost of making a row of `target` for PostgreSQL.
 Cost make_row_cost(const PathTarget* target) {
   double units = kMakeRow;
   ListCell* cell;
@@ -155,9 +154,9 @@ double pass_count(const RelOptInfo* inner, engine::plan::SpatialMatch spatial) {
   return std::max(1.0, ceil(bytes / (guc::pg_strom::work_memory * 1024.0)));
 }
 
-/// What an index over geometries takes beyond a hash table, for each row, as kBuild.
+/// The additional cost of an index over geometries, compared with a hash table, for each row in kBuild's units.
 static double spatial_build(const EngineJoin* join) {
-  // An index over polygons looks at each of their points.
+  // An index over polygons reads each of their points.
   constexpr double kPolygonByte = 0.03;
   if (engine::plan::has_tree(join->spatial)) return kTreeBuild;
   return join->spatial != engine::plan::SpatialMatch::kNone ? kPolygonByte * join->inner->reltarget->width : 0;
@@ -186,7 +185,7 @@ void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* j
                 (outer->rows * kProbe * row_cost() * (join->passes - 1) + probe) / thread_count());
 }
 
-// All rows are there, sorted in batches by engine threads, before the first one is handed over; then the batches are
+// Engine threads sort batches, and all rows have to be there before the first one is returned. Then the batches are
 // merged.
 void cost_order(EnginePath* path) {
   Path* rows = &path->custom.path;

@@ -6,32 +6,33 @@
 
 namespace strom::pg::planner {
 
-/// Rows that are handed over of so many, in random order.
+/// The estimated number of rows, of `rows` in random order, that the engine returns for a top-N.
 double top_rows_left(const EngineTop* top, double rows);
 
-/// What a page of a heap table costs that costs `each` where it has to be read from a file.
+/// The cost of a heap page whose cost is `each` if it has to be read from a file.
 Cost page_cost(const EngineScan* scan, double each);
-/// All pages of a table, where they are read one after another.
+/// The cost of reading all pages of a table sequentially.
 Cost read_cost(const EngineScan* scan, double each);
 
-/// Fills startup and run of a scan without joins; of `input` that is `outer` with `join` added.
+/// cost_scan() fills in startup and run of a scan without joins. cost_join() does so for `input`, which is `outer` with
+/// `join` added.
 void cost_scan(EngineInput* input);
-/// `pairs`: of rows for which the join's clauses are evaluated.
+/// `pairs`: the number of row pairs for which the join's clauses are evaluated.
 void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* join, int operations, double pairs);
-/// The part of them that is for reading the inner side and making a table of it.
+/// The part of the join's costs for reading the inner side and building its table.
 Cost cost_of_build(const EngineJoin* join);
 
-/// How often the outer side of a join has to be read because of pg_strom.work_memory.
+/// How many times the outer side of a join has to be read because pg_strom.work_memory limits the inner side.
 double pass_count(const RelOptInfo* inner, engine::plan::SpatialMatch spatial = engine::plan::SpatialMatch::kNone);
 
-/// Fills rows and costs of `path`, which has its target, input, aggregation and top rows, and chooses its device.
+/// Fills in rows and costs of `path`, and chooses its device. Its target, input, aggregation and top rows are set.
 void cost_path(EnginePath* path);
 
-/// Makes the rows of `path` come in an order.
+/// Adds the sort of `path`'s rows.
 void cost_order(EnginePath* path);
 
-/// From now on, settings of PostgreSQL that make its scans dear leave the engine's as they are. What was set
-/// Before.
+/// If true, PostgreSQL settings that make its own scans expensive do not affect the engine's costs. Returns the
+/// previous value.
 bool set_comparing(bool comparing);
 
 }  // namespace strom::pg::planner

@@ -20,11 +20,11 @@ using service::RowTime;
 
 constexpr double kNanoseconds = 1e9;
 constexpr double kNsPerUs = 1000;
-constexpr double kWorthAsking = 1e6;   // ns of copying: what is there already makes a difference
-constexpr double kTableOverhead = 32;  // bytes of a row of a join table, beside its columns
-constexpr double kTextBytes = 32;      // of a text of which nothing is known, with its place
+constexpr double kWorthAsking = 1e6;   // ns of copying; from here on, cached columns make a difference
+constexpr double kTableOverhead = 32;  // bytes of a row in a join table, in addition to its columns
+constexpr double kTextBytes = 32;      // bytes of a text of unknown width, with its offset
 
-/// Of a device that has not been measured: what the settings' defaults say of one.
+/// The rates of a device that was not measured, as the settings' defaults imply them.
 DeviceRates unmeasured() {
   DeviceRates rates;
   rates.copy_in = rates.copy_out = rates.stage = 1e18;
@@ -35,7 +35,7 @@ DeviceRates unmeasured() {
   return rates;
 }
 
-/// Nanoseconds by which work is estimated; of a GPU as a whole, and of one CPU thread.
+/// Times in nanoseconds: of one CPU thread, and of a whole GPU.
 struct Times {
   double setup = 0;
   RowTime scan, probe, group, operation;
@@ -46,14 +46,14 @@ Times times_of(const DeviceRates& rates) {
   using guc::pg_strom::gpu_setup_cost, guc::pg_strom::gpu_tuple_cost, guc::pg_strom::gpu_operator_cost;
   Times times;
   times.setup = rates.setup_us * kNsPerUs;
-  // A scan is measured with one operation, which takes about as long as reading the column.
+  // The measured scan includes one operation, which takes about as long as reading the column.
   times.scan = times.operation = {rates.scan.cpu / 2, rates.scan.device / 2};
   times.probe = rates.probe;
-  times.group = {rates.group.cpu / 2, rates.group.device / 2};  // of two expressions
+  times.group = {rates.group.cpu / 2, rates.group.device / 2};  // measured with two expressions
   times.in = kNanoseconds / rates.copy_in;
   times.out = kNanoseconds / rates.copy_out;
   times.stage = kNanoseconds / rates.stage;
-  // Settings tell how the GPU compares with the CPU device.
+  // Settings give the speed of the GPU relative to the CPU device.
   const double tuple = std::max(1e-12, guc::pg_strom::cpu_tuple_cost);
   const double operation = std::max(1e-12, guc::pg_strom::cpu_operator_cost);
   if (gpu_setup_cost >= 0) times.setup = gpu_setup_cost / tuple * times.scan.cpu;
@@ -71,11 +71,11 @@ Times times_of(const DeviceRates& rates) {
 
 struct Known {
   bool is_looked_up = false;
-  std::vector<Times> times;  // by number of the device; empty: no GPU is to be chosen
+  std::vector<Times> times;  // by device number; empty: no GPU can be chosen
 };
 Known known;
 
-/// nullptr when no GPU can be chosen. C++ inside.
+/// nullptr when no GPU can be chosen. Runs C++ inside.
 const Times* times(uint32_t device) {
   const DeviceChoice choice = guc::pg_strom::device();
   if (choice != DeviceChoice::kAuto && choice != DeviceChoice::kGpu) return nullptr;
@@ -95,7 +95,7 @@ const Times* times(uint32_t device) {
 
 double threads() { return node::wanted_threads(); }
 
-/// Of a row of the columns that are read, which are counted.
+/// Bytes of a row of the columns that are read. `columns` gets their number.
 double row_bytes(const EngineScan* scan, int* columns) {
   double bytes = 0;
   for (int i = 0; i <= scan->column_count; ++i) {
@@ -172,14 +172,14 @@ void choose_device(EnginePath* path, double produced, Cost cost) {
     work.gpu_ns += evaluated * each.device;
   }
   work.gpu_ns += t->setup + produced * target->width * t->out;
-  // In the planner's units: the model's cost of this work, as much less as it takes less time, or as much more.
+  // In the planner's units: the model's cost of this work, times the ratio of the GPU's time to the CPU's.
   const double share = work.gpu_ns / std::max(1.0, work.cpu_ns);
   const Cost saved = work.cost * (1 - share);
   path->gpu_cost -= saved;
   if (path->gpu_cost < path->cpu_cost && guc::pg_strom::device() == DeviceChoice::kAuto) path->on_gpu = true;
   if (!path->on_gpu || saved <= 0) return;
   rows->total_cost -= saved;
-  // Groups come when all is done; rows while it is.
+  // Groups come when all work is done; rows come while it is in progress.
   if (path->aggregation != nullptr) rows->startup_cost = std::max(0.0, rows->startup_cost - saved);
   rows->startup_cost = std::min(rows->startup_cost, rows->total_cost);
 }

@@ -1,5 +1,5 @@
-// EXPLAIN (VERBOSE) tells of what does not run in the engine. Nodes of PostgreSQL print themselves, so that the lines
-// come behind the plan; in the structured formats they are an element of their own behind the query's. May ereport.
+// EXPLAIN (VERBOSE) lists what does not run in the engine. PostgreSQL's nodes print themselves, so the lines follow the
+// plan. In structured formats they are an element of their own, next to the query's. May ereport.
 #include "pg/compat/explain_query.hpp"
 #include "pg/planner/judgement/judgement.hpp"
 

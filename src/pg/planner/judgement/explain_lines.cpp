@@ -1,5 +1,5 @@
-// The lines `Not Offloaded` of EXPLAIN (VERBOSE): for whatever a plan has of PostgreSQL's nodes over tables that the
-// engine knows, what was noted while it was planned. May ereport.
+// The lines `Not Offloaded` of EXPLAIN (VERBOSE). For each PostgreSQL node of the plan over tables that the engine can
+// read, they give the reasons that were noted during planning. May ereport.
 #include <algorithm>
 #include <initializer_list>
 
@@ -12,11 +12,11 @@ namespace strom::pg::planner {
 
 namespace {
 
-/// What is below a node.
+/// What the plan has below a node.
 struct Below {
   List* tables;     // of Alias*
-  bool has_engine;  // a node of the engine
-  bool is_grouped;  // by the engine
+  bool has_engine;  // includes a node of the engine
+  bool is_grouped;  // the engine has grouped the rows
 };
 
 class Lines {
@@ -65,7 +65,7 @@ class Lines {
     }
   }
 
-  // The table's, or that of the table that it is a partition of.
+  // The table's alias; for a partition, that of its partitioned table.
   Alias* alias_of(Index relid) const {
     Alias* alias = rt_fetch(relid, statement_->rtable)->eref;
     for (int i = 0; i < list_length(judgements_->members); ++i)
@@ -105,7 +105,7 @@ class Lines {
     below->tables = list_make1(table);
     if (!list_member_ptr(judgements_->known, table) || list_member_ptr(told_, table)) return;
     told_ = lappend(told_, table);
-    // What is above a table's only scan may be the reason why that is not worth it.
+    // If the scan is the table's only node, what is above it may be the reason why the engine is not worth it.
     const bool is_told =
         reasons({QueryPart::kColumn, QueryPart::kFilter, QueryPart::kOrder}, below->tables, NIL, NIL) ||
         is_hindered({QueryPart::kGroupKey, QueryPart::kAggregate}, below->tables);
@@ -154,7 +154,7 @@ class Lines {
     return list_length(list_difference_ptr(tables, judgements_->known)) < list_length(tables);
   }
 
-  // All tables are such that the engine reads.
+  // True if the engine could read all tables.
   bool is_read(const List* tables) const {
     ListCell* cell;
     foreach (cell, tables) {
@@ -178,7 +178,7 @@ class Lines {
     return std::find(parts.begin(), parts.end(), part) != parts.end();
   }
 
-  // An expression over `tables` has a reason.
+  // True if an expression over `tables` has a reason.
   bool is_hindered(std::initializer_list<QueryPart> parts, const List* tables) const {
     ListCell* cell;
     foreach (cell, judgements_->all) {
@@ -189,7 +189,8 @@ class Lines {
     return false;
   }
 
-  // Lines for expressions over `tables` that are not over one of the others alone; false when there are none.
+  // Writes a line for each expression over `tables` that is not over `left` or `right` alone; false when there are
+  // none.
   bool reasons(std::initializer_list<QueryPart> parts, const List* tables, const List* left, const List* right) {
     bool any = false;
     ListCell* cell;
@@ -207,7 +208,7 @@ class Lines {
     return any;
   }
 
-  // By a node of the engine.
+  // True if a node of the engine already shows the reason.
   bool is_shown(const char* reason) const {
     ListCell* cell;
     foreach (cell, shown_)

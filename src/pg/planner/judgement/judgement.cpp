@@ -19,7 +19,8 @@ namespace {
 
 Judgements* current = nullptr;
 
-// Without what only planning knows, and with parameters under their numbers: there is no plan to look them up in.
+// A form of `node` that can be printed without a plan: nodes that exist only during planning are removed, and
+// parameters are shown by their numbers.
 Node* shown(Node* node, void* context) {
   if (node == nullptr) return nullptr;
   if (IsA(node, RestrictInfo))
@@ -41,7 +42,7 @@ Node* shown(Node* node, void* context) {
   return compat::mutate(node, shown, context);
 }
 
-// As EXPLAIN writes it, with the names of tables.
+// The expression's text as in EXPLAIN, with the names of tables.
 const char* text_of(const PlannerInfo* root, const void* expr) {
   auto* plan = makeNode(PlannedStmt);
   plan->rtable = root->parse->rtable;
@@ -70,7 +71,7 @@ void note(const PlannerInfo* root, QueryPart part, const char* text, const char*
   MemoryContextSwitchTo(caller);
 }
 
-// Nothing is said twice of the same tables.
+// Each text is noted only once for the same tables.
 bool is_noted(QueryPart part, const char* text, const List* tables) {
   ListCell* cell;
   foreach (cell, current->all) {
@@ -116,7 +117,7 @@ void judge_filters(PlannerInfo* root, RelOptInfo* rel, PlannerState* state) {
   }
 }
 
-// Aggregates or window functions in `node`.
+// The aggregates or window functions in `node`.
 struct Found {
   NodeTag tag;
   List* nodes;
@@ -136,7 +137,7 @@ List* nodes_in(const void* expr, NodeTag tag) {
   return found.nodes;
 }
 
-// DISTINCT has ways of its own, which the arguments decide.
+// Aggregates with DISTINCT have paths of their own, which depend on their arguments.
 const char* why_not_aggregate(PlannerState* state, const Aggref* aggregate) {
   Aggref plain = *aggregate;
   int operations = 0;
@@ -165,7 +166,7 @@ void judge_groups(PlannerInfo* root, PlannerState* state) {
                     root->all_baserels);
 }
 
-// Of an output that is a column.
+// Why a column that is an output is not read by the engine.
 const char* why_not_read(PlannerState* state, const Var* var) {
   const EngineScan* scan = scan_of(state, var->varno);
   return scan != nullptr && scan->output_readable ? nullptr : "its table is not read by the engine";
@@ -178,7 +179,7 @@ void judge_outputs(PlannerInfo* root, PlannerState* state) {
     const auto* entry = lfirst_node(TargetEntry, cell);
     auto* expr = reinterpret_cast<Node*>(entry->expr);
     if (entry->resjunk || IsA(expr, Aggref) || IsA(expr, WindowFunc) || IsA(expr, Const)) continue;
-    if (is_grouped && entry->ressortgroupref != 0) continue;  // a key, mostly
+    if (is_grouped && entry->ressortgroupref != 0) continue;  // usually a key
     const char* reason = is_grouped       ? "computed by PostgreSQL from the groups"
                          : IsA(expr, Var) ? why_not_read(state, reinterpret_cast<const Var*>(expr))
                                           : "computed by PostgreSQL from the engine's rows";

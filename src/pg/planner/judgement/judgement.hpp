@@ -1,12 +1,13 @@
-// What the engine computes of a statement that is explained, and why not: noted while the statement is planned, for
-// EXPLAIN's lines `Not Offloaded` and for pgstrom.explain_support(). Nothing is noted otherwise. May ereport.
+// Which parts of an explained statement the engine computes, and why not the others. Noted while the statement is
+// planned, for EXPLAIN's lines `Not Offloaded` and for pgstrom.explain_support(). Without EXPLAIN nothing is noted.
+// May ereport.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
 
 namespace strom::pg::planner {
 
-/// What an expression is in its query. kLaterOrder: of groups and windows.
+/// The role of an expression in its query. kLaterOrder: ORDER BY over groups or windows.
 enum class QueryPart : int {
   kScan,
   kColumn,
@@ -21,56 +22,56 @@ enum class QueryPart : int {
   kLaterOrder
 };
 
-/// "filter", "group key".
+/// The role as text, such as "filter" or "group key".
 const char* part_name(QueryPart part);
 
-/// An expression, or a table or join as a whole.
+/// The judgement of an expression, or of a whole table or join.
 struct Judgement {
   QueryPart part;
   const char* text;
   const char* reason;  // why PostgreSQL evaluates it; nullptr: the engine can
-  List* tables;        // of Alias*, RangeTblEntry::eref of the tables that it is of
-  const void* root;    // the PlannerInfo of the query that it is of
+  List* tables;        // of Alias*: RangeTblEntry::eref of the tables that it refers to
+  const void* root;    // the PlannerInfo of its query
 };
 
-/// Of one statement, in the order in which its queries are planned.
+/// The judgements of one statement, in the order in which its queries are planned.
 struct Judgements {
   MemoryContext memory;
   List* all;      // of Judgement*
-  List* members;  // of Alias*: of partitions and inheritance children, pairwise with
-  List* parents;  // of Alias*: the tables that they belong to
+  List* members;  // of Alias*: partitions and inheritance children
+  List* parents;  // of Alias*: the parent of each of `members`
   List* known;    // of Alias*: tables that the engine could read
   List* joins;    // of Lists of Alias*: tables whose join the engine offers
-  List* groups;   // of Judgement*: the aggregations as wholes
-  List* roots;  // of PlannerInfo*: queries of the statement; others are PostgreSQL's own, to find a minimum by an index
-  List* lines;  // of char*: see not_offloaded(), once the statement is planned
+  List* groups;   // of Judgement*: one for each aggregation
+  List* roots;    // of PlannerInfo*: the statement's queries; PostgreSQL adds others, to find a minimum by an index
+  List* lines;    // of char*: see not_offloaded(); set when the statement is planned
   bool uses_engine;
 };
 
-/// For set_judging(), in the memory context at hand.
+/// Makes an object for set_judging(), in the current memory context.
 Judgements* begin_judging();
-/// The next statement that is planned is judged. nullptr: none. What was set before.
+/// Makes the next statement that is planned be judged; nullptr: none. Returns the previous object.
 Judgements* set_judging(Judgements* judgements);
-/// The statement that is being planned is judged.
+/// True while a statement that is judged is being planned.
 bool is_judging();
-/// The statement is planned.
+/// Ends the judgement: the statement is planned.
 void end_judging(Judgements* judgements, const PlannedStmt* plan);
 
-/// The engine cannot be asked about a table of the statement, for a reason that is its own.
+/// Notes why the engine does not read a table, if a reason concerns the table as a whole.
 void judge_table(PlannerInfo* root, RelOptInfo* rel, RangeTblEntry* rte, const char* statement_reason);
-/// Clauses of a join that PostgreSQL has asked for.
+/// Judges the clauses of a join that PostgreSQL considers.
 void judge_join(PlannerInfo* root, RelOptInfo* joinrel, const JoinPathExtraData* extra, JoinType type);
-/// Whether an aggregation of `input_rel` was offered.
+/// Judges the aggregation of `input_rel`: whether it was offered.
 void judge_grouping(PlannerInfo* root, RelOptInfo* input_rel);
-/// The rest of a query, whose planning is done.
+/// Judges the rest of a query whose planning has ended.
 void judge_query(PlannerInfo* root);
 
-/// explain_lines.cpp: what EXPLAIN shows of `plan`: an item for whatever is not in the engine there. Of char*.
+/// explain_lines.cpp: the lines that EXPLAIN shows for `plan`, one for each part that is not in the engine. Of char*.
 List* not_offloaded(const PlannedStmt* plan, const Judgements* judgements);
-/// explain_lines.cpp: whether a node of the engine is in the plan.
+/// explain_lines.cpp: true if the plan has a node of the engine.
 bool uses_engine(const PlannedStmt* plan);
 
-/// explain_hook.cpp: adds these lines to EXPLAIN (VERBOSE).
+/// explain_hook.cpp: installs the hook that adds these lines to EXPLAIN (VERBOSE).
 void install_explain_hook();
 
 }  // namespace strom::pg::planner

@@ -26,10 +26,10 @@ constexpr uint32_t kPageChars = 256, kEndOfBmp = 0x10000;
 constexpr auto kEndOfAsked = static_cast<uint32_t>(kCasePages) * kPageChars;
 constexpr uint32_t kFirstSurrogate = 0xd800, kEndOfSurrogates = 0xe000;
 
-/// Images of 256 characters from `begin` on.
+/// The images of kPageChars characters, beginning with `begin`.
 using Page = std::array<uint32_t, kPageChars>;
 
-/// PostgreSQL maps them all as one text. False: their images are not as many characters.
+/// Asks PostgreSQL for the images of all characters in one text. False: it does not map them one to one.
 bool ask_page(bool upper, Oid collation, uint32_t begin, Page* images) {
   char text[4 * kPageChars];
   char* end = text;
@@ -71,7 +71,7 @@ std::optional<std::string> make_table(bool upper, Oid collation) {
   std::string numbers(static_cast<size_t>(kCasePages), '\0'), pages;
   Page page;
   for (uint32_t begin = 0; begin < kEndOfAsked; begin += kPageChars) {
-    if (begin >= kFirstSurrogate && begin < kEndOfSurrogates) continue;  // no text has them
+    if (begin >= kFirstSurrogate && begin < kEndOfSurrogates) continue;  // texts cannot contain them
     if (!ask_page(upper, collation, begin, &page)) return std::nullopt;
     if (begin == 0) head.plain_ascii = is_plain_ascii(page, upper) ? 1 : 0;
     if (are_own_images(page, begin)) continue;
@@ -91,7 +91,7 @@ std::optional<std::string> make_table(bool upper, Oid collation) {
 
 }  // namespace
 
-// Asking takes milliseconds, so that what a session has found it keeps. A collation never changes its letters.
+// The search takes milliseconds, so a session caches its results. A collation's mapping never changes.
 const std::string* case_table(bool upper, Oid collation) {
   static std::map<std::pair<bool, Oid>, std::optional<std::string>> tables;
   auto found = tables.find({upper, collation});

@@ -1,4 +1,4 @@
-// Which character becomes which by upper() and lower() of a collation, as engine/expr/case_map.hpp reads it. Used by
+// How upper() and lower() of a collation map characters, in the form that engine/expr/case_map.hpp reads. Used by
 // lower_calls.cpp.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace strom::pg::planner {
 
-/// The table of a collation in a database of encoding UTF-8; nullptr when the collation does not map each character by
-/// itself. Throws PostgresError.
+/// The table of a collation in a UTF-8 database. nullptr when the collation does not map each character by itself.
+/// Throws PostgresError.
 const std::string* case_table(bool upper, Oid collation);
 
 }  // namespace strom::pg::planner

@@ -1,5 +1,5 @@
-// Dispatch over PostgreSQL's expression nodes; the single constructs are in lower_calls.cpp (functions, operators,
-// constants) and below (control flow).
+// Dispatches on PostgreSQL's expression nodes. lower_calls.cpp lowers functions, operators and constants; control flow
+// is lowered below.
 #include "pg/planner/lowering/lower.hpp"
 
 #include <algorithm>
@@ -30,8 +30,8 @@ std::vector<const Node*> nodes_of(const List* list) {
 
 std::string type_text(Oid type) { return codec::type_name({type, -1}); }
 
-// Of expressions without columns. Leakproof functions raise no errors, nor do those that have nothing to complain
-// about.
+// For expressions without columns. False for leakproof functions, which raise no errors, and for functions without
+// arguments.
 bool may_raise_errors(Node* node, void* context) {
   if (node == nullptr) return false;
   const auto is_risky = [](Oid function, void*) {
@@ -72,7 +72,7 @@ Result<NodeId> char_of_text(engine::plan::Builder& builder, NodeId text, int32_t
   return builder.call("char of text", {text, wanted});
 }
 
-// What is worth evaluating once, as nothing in it depends on a row, is found for the whole expression at once.
+// Surveys the whole expression: its size, and the parts that do not depend on a row and are worth evaluating once.
 Status Lowering::look_over(const Node* expr) {
   const Survey found = guard([expr, this] { return survey(expr, most_weight_); });
   if (found.is_too_large) return unsupported("expression is too large for the rows that are expected");
@@ -100,7 +100,7 @@ Result<NodeId> Lowering::lower_node(const Node* expr) {
   switch (nodeTag(expr)) {
     case T_Var: return scope_.column(*reinterpret_cast<const Var*>(expr));
     case T_Const: return constant(*reinterpret_cast<const Const*>(expr));
-    case T_PlaceHolderVar:  // offer_join() takes no outer join that could null it
+    case T_PlaceHolderVar:  // no outer join that offer_join() takes makes it NULL
       return lower(reinterpret_cast<const Node*>(reinterpret_cast<const PlaceHolderVar*>(expr)->phexpr));
     case T_CaseTestExpr:
       if (case_value_ == kNoNode) return unsupported("CASE value outside of CASE");
@@ -156,16 +156,16 @@ Result<NodeId> Lowering::run_time_constant(const Node* expr) {
   const int32_t typmod = guard([expr] { return exprTypmod(expr); });
   const bool is_numeric = guard([=] { return getBaseType(type) == NUMERICOID; });
   STROM_ASSIGN(const ValueType value,
-               is_numeric ? value_type_of(NUMERICOID, -1) : value_type_of(type, typmod));  // which it need not obey
+               is_numeric ? value_type_of(NUMERICOID, -1) : value_type_of(type, typmod));  // may exceed typmod
   const bool may_raise = guard([expr] { return may_raise_errors(const_cast<Node*>(expr), nullptr); });
-  constexpr size_t kCompared = 64;  // of many different ones each has its own
+  constexpr size_t kCompared = 64;  // compared with the last ones only, to save time
   size_t i = params_.size() - std::min(params_.size(), kCompared);
   while (i < params_.size() && !is_same(params_[i], expr)) ++i;
   if (i == params_.size()) params_.push_back(expr);
   return builder_.parameter(value, static_cast<int32_t>(i), may_raise);
 }
 
-// Only between types whose values the engine treats alike.
+// Supports only casts between types whose values the engine treats alike.
 Result<NodeId> Lowering::relabel(const RelabelType& relabel) {
   STROM_ASSIGN(const NodeId arg, lower(reinterpret_cast<const Node*>(relabel.arg)));
   const registry::TypeInfo* info = guard([&relabel] { return codec::engine_type(relabel.resulttype); });
@@ -241,7 +241,8 @@ Result<NodeId> Lowering::coalesce(const CoalesceExpr& expr) {
   return value;
 }
 
-// Nulls do not take part. Of equal values the first counts; halves are compared, so that nothing is nested deeply.
+// NULLs are ignored. Of equal values the first one wins. The arguments are split into halves, so that the result is not
+// nested deeply.
 Result<NodeId> Lowering::min_max(const MinMaxExpr& expr) {
   const Oid less = guard([&expr] { return get_opcode(lookup_type_cache(expr.minmaxtype, TYPECACHE_LT_OPR)->lt_opr); });
   const char* name = guard([less] { return get_func_name(less); });
@@ -267,7 +268,7 @@ Result<NodeId> Lowering::min_max(const MinMaxExpr& expr) {
   return values[0];
 }
 
-// To text, from the types that the engine prints; from text, to those that it parses.
+// Supports casts to text from types that the engine prints, and from text to types that it parses.
 Result<NodeId> Lowering::cast_through_text(const CoerceViaIO& cast) {
   STROM_ASSIGN(const NodeId arg, lower(reinterpret_cast<const Node*>(cast.arg)));
   const TypeId type = builder_.node(arg).type.type;
@@ -291,8 +292,7 @@ Result<NodeId> Lowering::null_if(const OpExpr& expr) {
   return builder_.select(equals, builder_.constant(builder_.node(value).type, true, {}), value);
 }
 
-// Null when exactly one side is null and false or true otherwise, until the COALESCE: NOT (a = b), else NOT (both
-// null).
+// `equals` is NULL if at least one side is NULL. So COALESCE takes NOT (a = b), else NOT (both are NULL).
 Result<NodeId> Lowering::distinct_from(const OpExpr& expr) {
   auto& op = const_cast<OpExpr&>(expr);
   guard([&op] { set_opfuncid(&op); });

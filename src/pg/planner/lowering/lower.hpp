@@ -1,6 +1,6 @@
-// PostgreSQL expressions to expressions of an engine program. Used by the path files to ask whether the engine can
-// compute something, and by make_plan.cpp to write the program. C++ code: throws PostgresError, and reports what cannot
-// be lowered as ErrorCode::kUnsupported with a reason for EXPLAIN.
+// Lowers PostgreSQL expressions to expressions of an engine program. The path files use it to ask whether the engine
+// can compute something, and make_plan.cpp to write the program. C++ code: throws PostgresError. An expression that
+// cannot be lowered gives ErrorCode::kUnsupported with a reason for EXPLAIN.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@
 
 namespace strom::pg::planner {
 
-/// Says what a column of the query is in the pipeline at hand.
+/// Maps columns of the query to nodes in the current pipeline.
 class Scope {
  public:
   virtual ~Scope() = default;
@@ -28,13 +28,14 @@ class Scope {
 
 using table::value_type_of;
 
-/// kUnsupported when PostgreSQL looks up the order of some values of the enum type, which were added between others.
+/// kUnsupported for enum types with values that were inserted between others: PostgreSQL looks up the order of such
+/// values.
 Status check_enum_order(Oid type);
 
-/// The char(length) that a column of texts of any length stands for.
+/// Converts a text of any length to char(length).
 Result<engine::plan::NodeId> char_of_text(engine::plan::Builder& builder, engine::plan::NodeId text, int32_t length);
 
-/// A call of a function of pg_catalog, or of another extension, whose name is then "EXTENSION.NAME".
+/// A call of a function of pg_catalog, or of another extension. In the latter case the name is "EXTENSION.NAME".
 struct FunctionCall {
   const std::string name;
   const std::vector<const Node*>& args;
@@ -42,22 +43,22 @@ struct FunctionCall {
   const Oid function;
 };
 
-/// ~, !~, ~* and !~*.
+/// One of the operators ~, !~, ~* and !~*.
 struct RegexOperator {
   bool any_case, negated;
 };
 
 class Lowering {
  public:
-  /// Expressions that become parameters are appended to `params`; a parameter's number is its index there. What is
-  /// larger than `most_weight`, or nested too deeply, is not lowered.
+  /// Expressions that become parameters are appended to `params`; the index there is the parameter's number.
+  /// Expressions that are larger than `most_weight` or nested too deeply are unsupported.
   Lowering(engine::plan::Builder& builder, Scope& scope, std::vector<const Node*>& params, int most_weight = kAnyWeight)
       : builder_(builder), scope_(scope), params_(params), most_weight_(most_weight) {}
 
-  /// Parts that occur several times in what is lowered, by address, are lowered once.
+  /// Lowers an expression. A part that occurs several times (at the same address) is lowered once.
   Result<engine::plan::NodeId> lower(const Node* expr);
 
-  /// Brings both sides of a hash join's key to one physical kind and scale. Errors: kUnsupported.
+  /// Converts both sides of a hash join's key to one physical type and scale. Errors: kUnsupported.
   static Status match_keys(engine::plan::Builder& builder, engine::plan::NodeId* left, engine::plan::NodeId* right);
 
  private:
@@ -75,7 +76,7 @@ class Lowering {
 #include "registry/lowered.def"
 #undef STROM_LOWERING
 #undef STROM_LOWERED
-  /// A point as two numbers, or as a geometry (in `x`, without `y`).
+  /// A point as two numbers, or as a geometry (in `x`; there is no `y`).
   struct PointNodes {
     NodeId x = engine::plan::kNoNode, y = engine::plan::kNoNode;
     int32_t srid = 0;
@@ -115,11 +116,11 @@ class Lowering {
   Scope& scope_;
   std::vector<const Node*>& params_;
   const int most_weight_;
-  int regexes_ = 0;                            // that are tried
-  int depth_ = 0;                              // of calls of lower() inside each other
-  NodeId case_value_ = engine::plan::kNoNode;  // of the innermost CASE x WHEN ...
+  int regexes_ = 0;                            // number of regular expressions that were compiled
+  int depth_ = 0;                              // nesting depth of lower()
+  NodeId case_value_ = engine::plan::kNoNode;  // operand of the innermost CASE x WHEN ...
   std::unordered_set<const Node*> row_constants_;
-  std::map<const std::string*, NodeId> tables_;               // literals for each table of case_table.hpp
+  std::map<const std::string*, NodeId> tables_;               // one literal for each table of case_table.hpp
   std::map<std::pair<const Node*, NodeId>, NodeId> lowered_;  // by expression and case_value_
 };
 

@@ -15,7 +15,7 @@ using registry::TypeId;
 
 namespace {
 
-/// Twice this scale is the most that codec::numeric_from_int128() writes.
+/// codec::numeric_from_int128() supports scales up to twice this value.
 constexpr int kMaxSquareScale = 31;
 
 Status unsupported(std::string reason) { return Status(ErrorCode::kUnsupported, std::move(reason)); }
@@ -24,7 +24,7 @@ const Node* argument_of(const Aggref& aggregate, int number) {
   return reinterpret_cast<const Node*>(static_cast<const TargetEntry*>(list_nth(aggregate.args, number))->expr);
 }
 
-/// Of what the engine has no aggregate for, whatever the arguments are.
+/// Rejects forms of aggregates that the engine does not have, whatever their arguments are.
 Status check_form(const Aggref& aggregate, const std::string& name) {
   const Oid function = aggregate.aggfnoid;
   if (guard([function] { return get_func_namespace(function); }) != PG_CATALOG_NAMESPACE)
@@ -36,7 +36,7 @@ Status check_form(const Aggref& aggregate, const std::string& name) {
   return Status::ok();
 }
 
-/// *type: that of all arguments, where there are any.
+/// Lowers the arguments, which have the same type; *type gets it if there are arguments.
 Status lower_arguments(Lowering& lowering, Builder& builder, const Aggref& aggregate, const std::string& name,
                        Aggregate* result, TypeId* type) {
   const int nargs = list_length(aggregate.args);
@@ -54,7 +54,8 @@ Status lower_arguments(Lowering& lowering, Builder& builder, const Aggref& aggre
   return Status::ok();
 }
 
-/// For min and max, where `any` is false, and any_value: the argument's order is that of its registers.
+/// For min, max (`any` is false) and any_value: checks that the engine's order of registers is the order of the
+/// argument.
 Status check_order(Builder& builder, const Aggref& aggregate, TypeId type, bool any, NodeId* arg) {
   if (!any && registry::type_info(type).phys == registry::Phys::kStr &&
       !guard([&aggregate] { return compat::collation_orders_bytes(aggregate.inputcollid); }))
@@ -64,7 +65,7 @@ Status check_order(Builder& builder, const Aggref& aggregate, TypeId type, bool 
     return unsupported("char of unknown length, whose blanks are told apart");
   if (any || type != TypeId::kEnum) return Status::ok();
   STROM_TRY(check_enum_order(guard([argument] { return exprType(argument); })));
-  // A comparison with itself declines the values whose order is looked up.
+  // Comparing a value with itself makes a fallback row where the order of the value has to be looked up.
   STROM_ASSIGN(const NodeId ordered, builder.call("enum_le", {*arg, *arg}));
   const NodeId yes = builder.constant({TypeId::kBool, 0}, false, std::string(1, '\1'));
   STROM_ASSIGN(const NodeId known, builder.coalesce(ordered, yes));

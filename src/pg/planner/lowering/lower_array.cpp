@@ -1,5 +1,5 @@
-// Lowering of arrays: lists that are literals become comparisons with each element, array values are read by functions
-// of engine/expr/array.hpp.
+// Lowering of arrays. An array that is a literal becomes a comparison with each element. Other arrays are read by
+// functions of engine/expr/array.hpp.
 #include <cstring>
 
 #include "pg/boundary/boundary.hpp"
@@ -15,7 +15,7 @@ using registry::TypeId;
 
 namespace {
 
-constexpr size_t kMostListed = 64;  // elements of a literal that an array is compared with
+constexpr size_t kMostListed = 64;  // elements of a literal array that become comparisons
 
 Status unsupported(std::string reason) { return Status(ErrorCode::kUnsupported, std::move(reason)); }
 
@@ -23,7 +23,7 @@ Oid element_type_of(const Node* array) {
   return guard([array] { return get_element_type(getBaseType(exprType(array))); });
 }
 
-// What the engine calls the type of elements; nullptr for those that it does not read.
+// The engine's type for elements; nullptr if the engine cannot read them.
 const registry::TypeInfo* element_info(Oid type) {
   const registry::TypeInfo* info = OidIsValid(type) ? guard([type] { return codec::engine_type(type); }) : nullptr;
   if (info != nullptr && info->id == TypeId::kVarchar) return &registry::type_info(TypeId::kText);
@@ -33,8 +33,8 @@ const registry::TypeInfo* element_info(Oid type) {
   return info;
 }
 
-// Without a cast that only calls the elements otherwise, as of varchar[] to text[]: it changes nothing for who reads
-// elements.
+// Removes a cast that only changes the element type's name, such as varchar[] to text[]. The elements' values stay the
+// same.
 const Node* without_relabeling(const Node* array) {
   if (!IsA(array, ArrayCoerceExpr)) return array;
   const auto* cast = reinterpret_cast<const ArrayCoerceExpr*>(array);
@@ -43,7 +43,7 @@ const Node* without_relabeling(const Node* array) {
   return relabels ? reinterpret_cast<const Node*>(cast->arg) : array;
 }
 
-// The bits of engine::expr::AnyElement for a comparison's function; 0 for other functions.
+// The bits of engine::expr::AnyElement for a comparison function; 0 for other functions.
 int32_t wanted_results(const char* name) {
   for (const registry::FunctionInfo& row : registry::kFunctions) {
     if (std::strcmp(row.pg_name, name) != 0) continue;
@@ -106,7 +106,7 @@ Result<std::vector<NodeId>> Lowering::array_elements(const Node* array) {
   return unsupported("array that is not a literal");
 }
 
-// x OP ANY (list), and NOT of the negator for ALL, nulls included.
+// Lowers x OP ANY (list) with SQL's NULL semantics; ALL is the NOT of ANY with the negator.
 Result<NodeId> Lowering::array_op(const ScalarArrayOpExpr& op) {
   const auto* array = static_cast<const Node*>(lsecond(op.args));
   const bool listed = IsA(array, Const) || IsA(array, ArrayExpr);
@@ -116,14 +116,14 @@ Result<NodeId> Lowering::array_op(const ScalarArrayOpExpr& op) {
   STROM_ASSIGN(const std::string name, built_in_name(guard([oper] { return get_opcode(oper); })));
   STROM_ASSIGN(const NodeId arg, lower(static_cast<const Node*>(linitial(op.args))));
   STROM_ASSIGN(const std::vector<NodeId> elements, array_elements(array));
-  if (!elements.empty()) {  // the same checks as a single comparison
+  if (!elements.empty()) {  // checks the operator like a single comparison
     STROM_TRY(call(name.c_str(), {arg, elements[0]}, op.inputcollid).status());
   }
   STROM_ASSIGN(const NodeId any, builder_.in_list(name, arg, elements));
   return op.useOr ? any : builder_.logic_not(any);
 }
 
-// x OP ANY (array), where the function of OP ends in `name`.
+// Lowers x OP ANY (array), where the name of OP's function ends in `name`.
 Result<NodeId> Lowering::any_element(int32_t wanted, NodeId x, Oid element, NodeId array, Oid collation) {
   const registry::TypeInfo* info = element_info(element);
   if (info == nullptr) return unsupported("array of such elements");
@@ -157,14 +157,14 @@ Result<NodeId> Lowering::compared_with_array(const ScalarArrayOpExpr& op, const 
   STROM_ASSIGN(const NodeId value, lower(without_relabeling(array)));
   STROM_ASSIGN(const NodeId any,
                any_element(op.useOr ? wanted : kAllResults ^ wanted, x, element_type_of(array), value, op.inputcollid));
-  // Of an empty array the answer is known even for a null.
+  // The result for an empty array does not depend on x, which may be NULL.
   STROM_ASSIGN(const NodeId count, builder_.call("cardinality", {value}));
   STROM_ASSIGN(const NodeId empty, builder_.call("int4eq", {count, integer(0)}));
   STROM_ASSIGN(const NodeId found, builder_.select(empty, boolean(false), any));
   return op.useOr ? found : builder_.logic_not(found);
 }
 
-// array[index] of arrays of one dimension; others give nulls there, as PostgreSQL does.
+// Lowers array[index]. As in PostgreSQL, the result is NULL if the array does not have one dimension.
 Result<NodeId> Lowering::subscript(const SubscriptingRef& ref) {
   if (ref.refassgnexpr != nullptr || ref.reflowerindexpr != NIL || list_length(ref.refupperindexpr) != 1)
     return unsupported("slice or element of an array of several dimensions");
@@ -177,7 +177,7 @@ Result<NodeId> Lowering::subscript(const SubscriptingRef& ref) {
   return builder_.call(std::string(info->pg_name) + " element", {array, index});
 }
 
-// array @> list, list <@ array and array && list: a null in the list is in no array, a null array has no answer.
+// Lowers array @> list, list <@ array and array && list. No array contains a NULL of the list. A NULL array gives NULL.
 Result<NodeId> Lowering::array_has_listed(const Node* array, const Node* list, bool all, Oid collation) {
   STROM_ASSIGN(const NodeId value, lower(without_relabeling(array)));
   STROM_ASSIGN(const std::vector<NodeId> elements, array_elements(list));
@@ -194,7 +194,7 @@ Result<NodeId> Lowering::array_has_listed(const Node* array, const Node* list, b
 
 static bool is_listed(const Node* array) { return IsA(array, Const) || IsA(array, ArrayExpr); }
 
-// @> and <@, of which argument `array` contains the other one.
+// Lowers @> and <@. Argument number `array` is the containing one.
 Result<NodeId> Lowering::array_contains(const FunctionCall& call, size_t array) {
   const Node* list = call.args[1 - array];
   if (is_listed(list)) return array_has_listed(call.args[array], list, true, call.collation);

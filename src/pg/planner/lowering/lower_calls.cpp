@@ -36,7 +36,7 @@ struct CatalogFacts {
 };
 
 struct FunctionFacts : CatalogFacts {
-  std::string extension;  // that the function belongs to, if it is not in pg_catalog
+  std::string extension;  // of the function, if it is not in pg_catalog
 };
 
 FunctionFacts function_facts(Oid function) {
@@ -55,7 +55,7 @@ FunctionFacts function_facts(Oid function) {
 
 bool is_ascii_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
-// A literal that engine/expr/to_char.hpp knows.
+// True for a literal format that engine/expr/to_char.hpp supports.
 bool is_simple_format(const Node* expr) {
   if (!IsA(expr, Const)) return false;
   const auto& literal = *reinterpret_cast<const Const*>(expr);
@@ -64,7 +64,7 @@ bool is_simple_format(const Node* expr) {
   return engine::expr::formatted_bytes({format, static_cast<int64_t>(std::strlen(format))}) > 0;
 }
 
-// A literal of the formats that engine/expr/parse.hpp knows.
+// True for a literal format that engine/expr/parse.hpp supports.
 bool is_parsed_format(const Node* expr, bool with_time) {
   if (!IsA(expr, Const)) return false;
   const auto& literal = *reinterpret_cast<const Const*>(expr);
@@ -73,22 +73,22 @@ bool is_parsed_format(const Node* expr, bool with_time) {
   return engine::expr::is_parsed_format({format, static_cast<int64_t>(std::strlen(format))}, with_time);
 }
 
-// In a path of jsonb: a key, or the index of an array as it is written as a rule.
+// True for a step of a jsonb path that is an array index in its usual spelling.
 bool is_index(const std::string& key) {
   const size_t begin = !key.empty() && key[0] == '-' ? 1 : 0;
   return key.size() > begin && key.size() - begin <= 9 &&
          key.find_first_not_of("0123456789", begin) == std::string::npos;
 }
 
-// strtol() reads a number up to the end.
+// True if strtol() reads the whole key as a number.
 bool could_be_index(const std::string& key) {
   size_t begin = key.find_first_not_of(" \t\n\v\f\r");
   if (begin != std::string::npos && (key[begin] == '-' || key[begin] == '+')) ++begin;
   return begin < key.size() && key.find_first_not_of("0123456789", begin) == std::string::npos;
 }
 
-// Whether a collation maps the case of ASCII text as ASCII does, asked of PostgreSQL itself: each character alone and
-// between letters, where a collation could see the end of a word.
+// True if a collation maps the case of ASCII text as ASCII does. Asks PostgreSQL about each character alone and between
+// letters, because some collations treat the end of a word specially.
 bool find_ascii_case(const char* function, Oid collation) {
   using Map = char* (*)(const char*, size_t, Oid);
   const bool upper = std::strcmp(function, "upper") == 0, lower = std::strcmp(function, "lower") == 0;
@@ -105,7 +105,7 @@ bool find_ascii_case(const char* function, Oid collation) {
   return expected == mapped;
 }
 
-// The same, asked once: a collation's rules never change under its number.
+// Like find_ascii_case(), but cached: the rules of a collation never change under its OID.
 bool maps_ascii_case(const char* function, Oid collation) {
   static std::map<std::pair<std::string, Oid>, bool> known;
   const std::pair<std::string, Oid> key(function, collation);
@@ -119,7 +119,7 @@ std::string collation_text(Oid collation) {
   return name != nullptr ? std::string("collation \"") + name + "\"" : std::string("the collation");
 }
 
-// Digits behind the point of a numeric literal; -1 for NaN and infinities.
+// Digits behind the decimal point of a numeric literal; -1 for NaN and infinities.
 int display_scale(Datum numeric) {
   const char* text = guard([numeric] { return DatumGetCString(DirectFunctionCall1(numeric_out, numeric)); });
   if (std::strpbrk(text, "NIn") != nullptr) return -1;
@@ -127,7 +127,7 @@ int display_scale(Datum numeric) {
   return point == nullptr ? 0 : static_cast<int>(std::strlen(point + 1));
 }
 
-// EXTRACT's and date_part's field name: a literal.
+// The field name of EXTRACT and date_part, which must be a literal.
 bool field_name(const Node* expr, std::string* name) {
   if (!IsA(expr, Const)) return false;
   const auto& literal = *reinterpret_cast<const Const*>(expr);
@@ -186,7 +186,7 @@ Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& 
   return plain_call(call);
 }
 
-// A row of functions.def over the arguments as they are.
+// Lowers to the row of functions.def for the arguments' types.
 Result<NodeId> Lowering::plain_call(const FunctionCall& call) {
   std::vector<NodeId> lowered;
   for (const Node* arg : call.args) {
@@ -196,12 +196,12 @@ Result<NodeId> Lowering::plain_call(const FunctionCall& call) {
   return this->call(call.name.c_str(), lowered, call.collation);
 }
 
-// A function of this extension, whose row has its name alone.
+// Lowers a function of this extension, whose row has just its name.
 Result<NodeId> Lowering::own_call(const FunctionCall& call) {
   return plain_call({call.name.substr(call.name.find('.') + 1), call.args, call.collation});
 }
 
-// EXTRACT, date_part and date_trunc: the field is a part of the row.
+// Lowers EXTRACT, date_part and date_trunc: the field selects the row.
 Result<NodeId> Lowering::with_field(const FunctionCall& call) {
   if (call.args.size() != 2) return plain_call(call);
   std::string field;
@@ -225,7 +225,7 @@ Result<NodeId> Lowering::enum_order(const FunctionCall& call) {
   return plain_call(call);
 }
 
-// Both sides in small letters, as PostgreSQL does in multi-byte encodings.
+// Compares both sides in lower case, as PostgreSQL does in multi-byte encodings.
 Result<NodeId> Lowering::like_in_any_case(const FunctionCall& call, const char* like) {
   std::vector<NodeId> texts;
   for (const Node* arg : call.args) {
@@ -247,7 +247,7 @@ Result<NodeId> Lowering::numeric_digits(const FunctionCall& call, bool rounds) {
   const ValueType type = builder_.node(value).type;
   if (type.type == TypeId::kDecimal) return builder_.fix_decimal(value, static_cast<int16_t>(digits), !rounds, 0);
   if (type.type != TypeId::kNumeric) return unsupported("rounding of other types than numeric");
-  if (!rounds && digits < type.scale) {  // what is cut off goes first
+  if (!rounds && digits < type.scale) {  // truncate first, by removing digits
     const __int128 unit = base::power_of_ten(type.scale - digits);
     const NodeId last = builder_.constant(type, false, std::string(reinterpret_cast<const char*>(&unit), sizeof unit));
     STROM_ASSIGN(const NodeId rest, builder_.call("numeric_mod", {value, last}));
@@ -256,7 +256,7 @@ Result<NodeId> Lowering::numeric_digits(const FunctionCall& call, bool rounds) {
   return builder_.rescale(value, static_cast<int16_t>(digits));
 }
 
-// A list of texts that is a literal.
+// The texts of an array literal.
 Result<std::vector<NodeId>> Lowering::literal_keys(const Node* array) {
   STROM_ASSIGN(std::vector<NodeId> keys, array_elements(array));
   for (const NodeId id : keys) {
@@ -294,7 +294,7 @@ Result<NodeId> Lowering::jsonb_keys(const FunctionCall& call, bool any) {
   return all;
 }
 
-// The text of a value as its output function prints it.
+// The text that the type's output function prints for a value.
 Result<NodeId> Lowering::printed(const Node* arg) {
   STROM_ASSIGN(const NodeId id, lower(arg));
   const TypeId type = builder_.node(id).type.type;
@@ -304,7 +304,7 @@ Result<NodeId> Lowering::printed(const Node* arg) {
   return builder_.call("text", {id});
 }
 
-// Nulls count as empty.
+// NULLs count as empty texts.
 Result<NodeId> Lowering::concat(const FunctionCall& call) {
   const NodeId empty = builder_.constant({TypeId::kText, 0}, false, {});
   NodeId all = empty;
@@ -320,7 +320,7 @@ Result<NodeId> Lowering::concat(const FunctionCall& call) {
   return all;
 }
 
-// numeric(p, s) as a function. Where a value could exceed the precision it is checked as a decimal.
+// Lowers the cast to numeric(p, s). If a value may exceed the precision, it is checked as a decimal.
 Result<NodeId> Lowering::numeric_typmod(const FunctionCall& call) {
   const std::vector<const Node*>& args = call.args;
   if (!IsA(args[1], Const) || reinterpret_cast<const Const*>(args[1])->constisnull)
@@ -334,14 +334,15 @@ Result<NodeId> Lowering::numeric_typmod(const FunctionCall& call) {
   const int precision = (to - VARHDRSZ) >> 16;
   const ValueType source = builder_.node(arg).type;
   if (source.type == TypeId::kNumeric && from >= VARHDRSZ) {
-    const int from_digits = ((from - VARHDRSZ) >> 16) - source.scale;  // before the point
-    const int carry = type.scale < source.scale ? 1 : 0;               // rounding up 99.9
+    const int from_digits = ((from - VARHDRSZ) >> 16) - source.scale;  // digits before the decimal point
+    const int carry = type.scale < source.scale ? 1 : 0;               // rounding may carry: 99.9 to 100
     if (precision - type.scale >= from_digits + carry) return builder_.rescale(arg, type.scale);
   }
   return builder_.fix_decimal(builder_.to_decimal(arg), type.scale, false, precision);
 }
 
-// The characters that upper() and lower() of a text map; nullptr for other functions, and where they are not known.
+// The table by which upper() or lower() of a text maps characters; nullptr for other functions, and where no table
+// exists.
 const std::string* Lowering::case_table_of(const char* name, const std::vector<NodeId>& args, Oid collation) {
   const bool upper = std::strcmp(name, "upper") == 0;
   if ((!upper && std::strcmp(name, "lower") != 0) || args.size() != 1 || !OidIsValid(collation)) return nullptr;
@@ -377,7 +378,7 @@ Result<NodeId> Lowering::call(const char* name, const std::vector<NodeId>& args,
   return id;
 }
 
-// Name of a function of pg_catalog.
+// The name of a function of pg_catalog.
 Result<std::string> Lowering::built_in_name(Oid function) {
   const FunctionFacts facts = function_facts(function);
   if (!facts.in_catalog) return unsupported(std::string("function ") + NameStr(facts.name) + " is not built in");
@@ -401,7 +402,7 @@ Status Lowering::match_keys(Builder& builder, NodeId* left, NodeId* right) {
     return Status::ok();
   }
   const auto is_numeric = [](ValueType type) { return type.type == TypeId::kNumeric || type.type == TypeId::kDecimal; };
-  if (is_numeric(a) && is_numeric(b)) {  // 1.5 and 1.50 become the same bits
+  if (is_numeric(a) && is_numeric(b)) {  // makes 1.5 and 1.50 equal bits
     STROM_ASSIGN(*left, builder.call("numeric key", {builder.to_decimal(*left)}));
     STROM_ASSIGN(*right, builder.call("numeric key", {builder.to_decimal(*right)}));
     return Status::ok();
@@ -411,7 +412,7 @@ Status Lowering::match_keys(Builder& builder, NodeId* left, NodeId* right) {
     return unsupported("join key of an array type, whose equal values can have different bytes");
   if (a.type == TypeId::kInterval)
     return unsupported("join key of type interval, whose equal values have different bytes");
-  // They are compared in the session's time zone, which changes under a plan. A key is looked up as it is stored.
+  // These are compared in the session's time zone, which may change after planning. Keys are looked up as stored.
   if (a.type != b.type && (a.type == TypeId::kTimestampTz || b.type == TypeId::kTimestampTz))
     return unsupported("join key that is compared in the session's time zone");
   if (a.phys() == b.phys()) return Status::ok();

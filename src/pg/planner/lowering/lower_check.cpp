@@ -15,7 +15,7 @@ using engine::plan::ValueType;
 
 namespace {
 
-/// Every column of the query, typed; where it comes from does not matter for the question.
+/// Makes every column of the query available by its type. For the checks here, its origin does not matter.
 class AnyColumn : public Scope {
  public:
   AnyColumn(PlannerState* state, Builder& builder) : state_(state), builder_(builder) {}
@@ -54,7 +54,7 @@ int operations_of(const Program& program) {
   return count;
 }
 
-/// Runs `lower` with a throw-away program; nullptr when it succeeds.
+/// Runs `lower` on a temporary program. nullptr when it succeeds, else the reason.
 template <class F>
 const char* reason_of(PlannerState* state, int* operations, F lower) {
   Program program;
@@ -71,11 +71,11 @@ const char* reason_of(PlannerState* state, int* operations, F lower) {
   return nullptr;
 }
 
-/// What there is to say of an expression by itself.
+/// Facts about an expression that depend on nothing else.
 struct Judgement {
   const char* reason;  // why the engine cannot compute it
   int operations;
-  bool raises, sortable;  // when it can
+  bool raises, sortable;  // valid if there is no reason
 };
 
 Judgement judge_anew(PlannerState* state, const Node* expr) {
@@ -96,8 +96,8 @@ struct JudgedExpression {
   Judgement judgement;
 };
 
-/// The same expression comes up for each path. The genetic optimizer frees what it makes, so that an address would come
-/// to stand for another expression.
+/// The same expression is asked about for each path, so results are cached by its address. The genetic optimizer frees
+/// expressions, so an address could come to stand for another one; results are not cached then.
 Judgement judge(PlannerState* state, const Node* expr) {
   if (state->judged == nullptr) {
     HASHCTL control;
@@ -150,7 +150,8 @@ const char* judge_key(PlannerState* state, const OpExpr* clause, bool right_may_
       STROM_ASSIGN(NodeId left, lowering.lower(static_cast<const Node*>(linitial(clause->args))));
       STROM_ASSIGN(NodeId right, lowering.lower(static_cast<const Node*>(lsecond(clause->args))));
       STROM_TRY(Lowering::match_keys(builder, &left, &right));
-      // Two values out of the engine's range could be equal, and neither the table nor a look-up could hold them.
+      // Two values outside of the engine's range could be equal, and the engine could neither store nor look up such a
+      // key.
       if (builder.node(left).type.type == registry::TypeId::kNumeric && builder.raises(left) && builder.raises(right))
         return Status(ErrorCode::kUnsupported, "numeric join key that can exceed 38 digits on both sides");
       if (!right_may_raise && builder.raises(right))
@@ -160,8 +161,8 @@ const char* judge_key(PlannerState* state, const OpExpr* clause, bool right_may_
   });
 }
 
-/// What a join clause is found by when it comes up again: that of two columns by its contents, because the genetic
-/// optimizer makes such clauses anew each time; others by their address.
+/// Identifies a join clause that is asked about again. A clause that compares two columns is found by its contents,
+/// because the genetic optimizer makes such clauses again each time. Others are found by their address.
 struct KeyColumn {
   int relid, attnum;
   Oid type;
@@ -184,7 +185,7 @@ bool set_column(Node* side, KeyColumn* column) {
   return true;
 }
 
-/// False when the clause will not come up again.
+/// False when the clause cannot be found again.
 bool make_key(const PlannerState* state, const OpExpr* clause, ClauseKey* key) {
   MemSet(key, 0, sizeof(*key));
   key->op = clause->opno;
@@ -203,7 +204,7 @@ const char* why_not_membership_key(PlannerState* state, const OpExpr* clause, in
   return judge_key(state, clause, false, operations);
 }
 
-// The same clause comes up in very many pairs of relations.
+// Results are cached: the same clause is asked about for very many pairs of relations.
 const char* why_not_key(PlannerState* state, const OpExpr* clause, int* operations) {
   struct Judged {
     ClauseKey key;

@@ -1,4 +1,4 @@
-// Lowering of functions that have no row of the registry but become several nodes.
+// Lowering of functions that have no row in the registry and become several nodes.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -47,8 +47,8 @@ Status check_enum_order(Oid type) {
   return added ? unsupported("order of an enum type to which values were added") : Status::ok();
 }
 
-// ~, ~*, !~, !~* of a literal, by LIKE where that can say it. Cases are those of ASCII: a row with other characters is
-// PostgreSQL's.
+// Lowers ~, ~*, !~ and !~* with a literal; uses LIKE where it can express the regular expression. Case-insensitive
+// matching is that of ASCII: rows with other characters are fallback rows.
 Result<NodeId> Lowering::matches_regex(const FunctionCall& call, RegexOperator kind) {
   const Const* literal = literal_of(call.args[1], TEXTOID);
   const auto [any_case, negated] = kind;
@@ -60,7 +60,7 @@ Result<NodeId> Lowering::matches_regex(const FunctionCall& call, RegexOperator k
   if (!like_branches(regex, &patterns) || (any_case && !ascii)) {
     if (GetDatabaseEncoding() != PG_UTF8)
       return unsupported("regular expression in a database encoding other than UTF8");
-    constexpr int kWeight = 40;  // finding out whether it can be compiled takes as long as so many nodes
+    constexpr int kWeight = 40;  // in nodes: the time to find out whether it compiles
     if (most_weight_ != kAnyWeight && ++regexes_ * kWeight > most_weight_)
       return unsupported("many regular expressions for the rows that are expected");
     TranslatedRegex translated;
@@ -86,7 +86,7 @@ Result<NodeId> Lowering::matches_regex(const FunctionCall& call, RegexOperator k
   return negated ? builder_.logic_not(any) : any;
 }
 
-// Each argument that is not null with the separator before it; then the first separator goes.
+// Puts the separator before each argument that is not NULL, and then removes the first separator.
 Result<NodeId> Lowering::concat_ws(const FunctionCall& call) {
   const std::vector<const Node*>& args = call.args;
   const NodeId empty = builder_.constant(kText, false, {});
@@ -136,7 +136,8 @@ Result<NodeId> Lowering::make_timestamp(const FunctionCall& call) {
   return builder_.call("datetime_pl", {date, time});
 }
 
-// Of float8 in ascending literal bounds, with PostgreSQL's operations in its order. NaN is PostgreSQL's error.
+// For float8 with ascending literal bounds. Uses PostgreSQL's operations in PostgreSQL's order. NaN is left to
+// PostgreSQL, which raises an error.
 Result<NodeId> Lowering::width_bucket(const FunctionCall& call) {
   const std::vector<const Node*>& args = call.args;
   const Const* low = literal_of(args[1], FLOAT8OID);
@@ -162,7 +163,7 @@ Result<NodeId> Lowering::width_bucket(const FunctionCall& call) {
   return bucket_between(before, behind, bucket, count);
 }
 
-// The number of a bucket: of those inside, `bucket` counts from 0. Null where `before` is.
+// The number of a bucket. `bucket` counts from 0 and is used between the bounds. NULL if `before` is NULL.
 Result<NodeId> Lowering::bucket_between(NodeId before, NodeId behind, NodeId bucket, int32_t count) {
   STROM_ASSIGN(const NodeId next, builder_.call("int4pl", {bucket, integer(1)}));
   STROM_ASSIGN(const NodeId too_far, builder_.call("int4ge", {bucket, integer(count)}));
@@ -172,7 +173,7 @@ Result<NodeId> Lowering::bucket_between(NodeId before, NodeId behind, NodeId buc
   return builder_.select(builder_.is_null(before), builder_.constant({TypeId::kInt4, 0}, true, {}), found);
 }
 
-// Of numeric in ascending literal bounds: a quotient with PostgreSQL's digits, rounded down.
+// For numeric with ascending literal bounds: a quotient with PostgreSQL's number of digits, rounded down.
 Result<NodeId> Lowering::numeric_width_bucket(const FunctionCall& call) {
   const std::vector<const Node*>& args = call.args;
   const Const* low = literal_of(args[1], NUMERICOID);
@@ -200,7 +201,7 @@ Result<NodeId> Lowering::numeric_width_bucket(const FunctionCall& call) {
   return bucket_between(before, behind, bucket, count);
 }
 
-// Sums that overflow are PostgreSQL's.
+// Sums that overflow are left to PostgreSQL.
 Result<NodeId> Lowering::make_interval(const FunctionCall& call) {
   const std::vector<const Node*>& args = call.args;
   std::vector<NodeId> parts;  // years, months, weeks, days, hours, minutes, seconds
@@ -217,7 +218,7 @@ Result<NodeId> Lowering::make_interval(const FunctionCall& call) {
   return builder_.call("interval of parts", {months, days, micros});
 }
 
-// SQL's rule with its nulls: each pair in order, a single end standing for the begin.
+// Implements SQL's rule with its NULLs: orders each pair, and takes the other end where one end is NULL.
 Result<NodeId> Lowering::overlaps(const FunctionCall& call) {
   const std::vector<const Node*>& args = call.args;
   std::vector<NodeId> ends;

@@ -1,7 +1,7 @@
-// Lowering of PostGIS's functions, for which there are the rows of registry/functions/geometry.def.
+// Lowering of PostGIS's functions, to the rows of registry/functions/geometry.def.
 //
-// A point that is made of two numbers (st_makepoint) stays two numbers, where that is possible. A polygon that is a
-// literal is prepared here. What the engine does not decide is left to PostGIS row by row.
+// A point that is made from two numbers (st_makepoint) stays two numbers where possible. A literal polygon is prepared
+// here. Rows that the engine cannot decide are fallback rows for PostGIS.
 #include <cstdio>
 #include <cstring>
 
@@ -22,7 +22,7 @@ using registry::TypeId;
 
 namespace {
 
-constexpr size_t kMostPrepared = 16 << 20;  // bytes of a literal in a plan
+constexpr size_t kMostPrepared = 16 << 20;  // bytes of a prepared literal in a plan
 
 Status unsupported(std::string reason) { return Status(ErrorCode::kUnsupported, std::move(reason)); }
 
@@ -32,7 +32,7 @@ bool is_geometry(const Node* expr) {
   return guard([expr] { return codec::is_geometry(expr); });
 }
 
-/// The bytes of a literal that is a geometry, behind the varlena header.
+/// The bytes of a literal geometry, without the varlena header.
 bool literal_geometry(const Node* expr, std::string* bytes) {
   if (!IsA(expr, Const) || reinterpret_cast<const Const*>(expr)->constisnull || !is_geometry(expr)) return false;
   return codec::register_bytes(TypeId::kGeometry, 0, reinterpret_cast<const Const*>(expr)->constvalue, bytes) ==
@@ -51,7 +51,7 @@ bool open_literal(const std::string& bytes, geo::SerializedGeometry* geometry) {
   return geo::SerializedGeometry::open(bytes.data(), static_cast<int64_t>(bytes.size()), geometry);
 }
 
-/// A call of one of PostGIS's functions; its name without the schema, and its arguments.
+/// True for a call of a PostGIS function; returns the unqualified name and the arguments.
 bool postgis_call(const Node* expr, std::string* name, std::vector<const Node*>* args) {
   if (!IsA(expr, FuncExpr)) return false;
   const auto& call = *reinterpret_cast<const FuncExpr*>(expr);
@@ -61,7 +61,7 @@ bool postgis_call(const Node* expr, std::string* name, std::vector<const Node*>*
   return true;
 }
 
-/// Of the library that the function is in: 303 is 3.3. A large number when it does not say so.
+/// The version of the function's library: 303 is 3.3. A large number when it is unknown.
 int postgis_version(Oid function) {
   constexpr int kUnknown = 1 << 20, kMajor = 100;
   const char* version = guard([function]() -> const char* {
@@ -76,14 +76,14 @@ int postgis_version(Oid function) {
 
 }  // namespace
 
-// Rows of the same name.
+// Lowers to the row with the function's name.
 Result<NodeId> Lowering::geometry_call(const FunctionCall& call) {
   if (call.args.size() != 1 || !is_geometry(call.args[0])) return unsupported("arguments of " + plain_name(call));
   STROM_ASSIGN(const NodeId geometry, lower(call.args[0]));
   return builder_.call("geometry " + plain_name(call), {geometry});
 }
 
-// Numbers for what makes a point of two numbers. A geometry for everything else.
+// Two numbers for a function that makes a point from numbers; a geometry for everything else.
 Result<Lowering::PointNodes> Lowering::point_nodes(const Node* arg) {
   PointNodes point;
   std::string bytes, name;
@@ -132,7 +132,7 @@ Result<NodeId> Lowering::geometry_srid(const FunctionCall& call) {
   return builder_.call("geometry st_setsrid", {inner.x, integer(srid)});
 }
 
-// What makes a point of numbers, where the point itself is wanted.
+// Lowers a function that makes a point from numbers to a geometry.
 Result<NodeId> Lowering::geometry_point(const FunctionCall& call) {
   const std::string name = plain_name(call);
   const PointMaker* maker = point_maker(name.c_str(), static_cast<int>(call.args.size()));
@@ -156,21 +156,21 @@ Result<NodeId> Lowering::call_of_both(const std::string& name, const Node* a, co
   return builder_.call(name, {left, right});
 }
 
-// Rows of functions/geometry.def, of two geometries.
+// Lowers to a row of functions/geometry.def with two geometries.
 Result<NodeId> Lowering::geometry_pair(const FunctionCall& call, const char* row) {
   if (call.args.size() != 2 || !is_geometry(call.args[0]) || !is_geometry(call.args[1]))
     return unsupported("arguments of " + plain_name(call));
   return call_of_both(row, call.args[0], call.args[1]);
 }
 
-// Before PostGIS 3.4 st_linecrossingdirection took the first crossing of several for one to the left.
+// Before PostGIS 3.4, st_linecrossingdirection reported the first of several crossings as one to the left.
 Result<NodeId> Lowering::geometry_crossings(const FunctionCall& call) {
   constexpr int kChanged = 304;
   if (postgis_version(call.function) < kChanged) return unsupported("st_linecrossingdirection before PostGIS 3.4");
   return geometry_pair(call, "geometry st_linecrossingdirection");
 }
 
-// st_relate with a pattern. Only for one that all versions of GEOS take.
+// Lowers st_relate with a pattern, if all versions of GEOS accept the pattern.
 Result<NodeId> Lowering::geometry_pattern(const FunctionCall& call) {
   constexpr size_t kCells = 9;
   std::string pattern;
@@ -185,15 +185,15 @@ Result<NodeId> Lowering::geometry_pattern(const FunctionCall& call) {
   return builder_.call("geometry relate pattern", {a, b, builder_.constant({TypeId::kText, 0}, false, pattern)});
 }
 
-// st_dfullywithin of points. Before 3.5 PostGIS takes wrong distances of some polygons; since then a buffer has to
-// contain the geometry.
+// Lowers st_dfullywithin of points. For some polygons PostGIS before 3.5 uses wrong distances; since 3.5 a buffer has
+// to contain the geometry.
 Result<NodeId> Lowering::geometry_fully_within(const FunctionCall& call) {
   constexpr int kChanged = 305;
   if (postgis_version(call.function) >= kChanged) return unsupported("st_dfullywithin of PostGIS 3.5");
   return geometry_near(call);
 }
 
-// The operators of boxes.
+// Lowers the operators of bounding boxes.
 Result<NodeId> Lowering::geometry_boxes(const FunctionCall& call, geo::BoxRelation relation) {
   if (call.args.size() != 2 || !is_geometry(call.args[0]) || !is_geometry(call.args[1]))
     return unsupported("arguments of " + plain_name(call));
@@ -206,7 +206,7 @@ Result<NodeId> Lowering::geometry_expand(const FunctionCall& call) {
   return call_of_both("geometry st_expand", call.args[0], call.args[1]);
 }
 
-// st_makeenvelope: two corners.
+// Lowers st_makeenvelope, which has two corners.
 Result<NodeId> Lowering::geometry_rectangle(const FunctionCall& call) {
   constexpr size_t kArguments = 5;
   int32_t srid = 0;
@@ -221,7 +221,7 @@ Result<NodeId> Lowering::geometry_rectangle(const FunctionCall& call) {
   return builder_.call("geometry st_makeenvelope", {corners[0], corners[1]});
 }
 
-// A geometry that is a polygon as a rule contains, covers or intersects one that is a point as a rule.
+// Lowers `relation` (contains, covers or intersects) of `polygon`, usually a polygon, to `other`, usually a point.
 Result<NodeId> Lowering::with_polygon(const Node* polygon, const Node* other, const std::string& relation) {
   const std::string name = "geometry " + relation, of_point = relation == "contains" ? name : "geometry covers";
   std::string bytes;
@@ -243,21 +243,21 @@ Result<NodeId> Lowering::with_polygon(const Node* polygon, const Node* other, co
   return builder_.call(name, {area, made});
 }
 
-// `relation` of the first geometry, which is a polygon as a rule, to the second.
+// Lowers `relation` of the first geometry, usually a polygon, to the second.
 Result<NodeId> Lowering::geometry_around(const FunctionCall& call, const char* relation) {
   if (call.args.size() != 2 || !is_geometry(call.args[0]) || !is_geometry(call.args[1]))
     return unsupported("arguments of " + plain_name(call));
   return with_polygon(call.args[0], call.args[1], relation);
 }
 
-// `relation` of the second geometry, which is a polygon as a rule, to the first.
+// Lowers `relation` of the second geometry, usually a polygon, to the first.
 Result<NodeId> Lowering::geometry_inside(const FunctionCall& call, const char* relation) {
   if (call.args.size() != 2 || !is_geometry(call.args[0]) || !is_geometry(call.args[1]))
     return unsupported("arguments of " + plain_name(call));
   return with_polygon(call.args[1], call.args[0], relation);
 }
 
-// st_intersects, or st_disjoint.
+// Lowers st_intersects, or st_disjoint.
 Result<NodeId> Lowering::geometry_meets(const FunctionCall& call, bool meets) {
   if (call.args.size() != 2 || !is_geometry(call.args[0]) || !is_geometry(call.args[1]))
     return unsupported("arguments of " + plain_name(call));
@@ -276,7 +276,7 @@ Result<NodeId> Lowering::geometry_meets(const FunctionCall& call, bool meets) {
   return meets ? found : builder_.logic_not(found);
 }
 
-// st_distance and the operator <->, which is the same, of points.
+// Lowers st_distance and the equivalent operator <-> of points.
 Result<NodeId> Lowering::geometry_distance(const FunctionCall& call) {
   if (call.args.size() < 2 || !is_geometry(call.args[0]) || !is_geometry(call.args[1]))
     return unsupported("arguments of " + plain_name(call));
@@ -295,7 +295,7 @@ Result<NodeId> Lowering::geometry_distance(const FunctionCall& call) {
   return builder_.call("geometry distance", {dx, dy});
 }
 
-// st_dwithin, and what is the same for points.
+// Lowers st_dwithin, and functions that are equivalent to it for points.
 Result<NodeId> Lowering::geometry_near(const FunctionCall& call) {
   STROM_ASSIGN(const NodeId distance, geometry_distance(call));
   STROM_ASSIGN(const NodeId most, lower(call.args[2]));

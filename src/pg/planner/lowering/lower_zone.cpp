@@ -1,5 +1,5 @@
-// Lowering of functions that read or make a timestamptz in the session's time zone: they become those of timestamps,
-// over local times. Plans outlive the setting, so that an assumption about it stands before them.
+// Lowering of functions that read or make a timestamptz in the session's time zone. They become functions of
+// timestamps, applied to local times. Plans may outlive the setting, so the program checks it first.
 #include <array>
 #include <cstring>
 
@@ -21,7 +21,7 @@ bool is_utc(pg_tz* zone) {
   return pg_get_timezone_offset(zone, &offset) && offset == 0;
 }
 
-// The offsets of the years 1800 to 2200 as engine/expr/zone.hpp reads them; empty when they are not known.
+// The offsets of the years 1800 to 2200 in the form of engine/expr/zone.hpp; empty when they are unknown.
 std::string offsets_of(pg_tz* zone) {
   constexpr pg_time_t kBegin = -5364662400, kEnd = 7258118400;
   using Entry = std::array<int64_t, 2>;
@@ -53,7 +53,7 @@ std::string offsets_of(pg_tz* zone) {
   return table;
 }
 
-// Those of the session's zone; lowering asks several times for a query.
+// The offsets of the session's zone, cached because lowering needs them several times in a query.
 const std::string& session_offsets() {
   static std::string zone, table;
   const char* name = pg_get_timezone_name(session_timezone);
@@ -66,7 +66,7 @@ const std::string& session_offsets() {
 
 }  // namespace
 
-// True as long as the session's time zone is the one of planning time.
+// A condition that the session's time zone is still that of planning time.
 Result<NodeId> Lowering::session_zone_stays() {
   const Node* same = guard([] {
     auto text = [](const char* value) {
@@ -83,7 +83,7 @@ Result<NodeId> Lowering::session_zone_stays() {
 
 Result<NodeId> Lowering::call_in_zone(const registry::ZonedFunction& function, std::vector<NodeId> args,
                                       const char* field) {
-  if (std::strcmp(field, "epoch") == 0)  // EXTRACT counts from a moment, in any zone
+  if (std::strcmp(field, "epoch") == 0)  // seconds since a fixed moment, in any zone
     return builder_.call(function.local_name, {builder_.assume(boolean(true), args[0], TypeId::kTimestamp)}, field);
   const bool utc = guard([] { return is_utc(session_timezone); });
   if (!utc && (function.traits & registry::kAnyZone) == 0) return unsupported("a time zone other than UTC");

@@ -19,7 +19,7 @@ constexpr const char* kRows[] = {
 #undef STROM_LOWERED
 };
 
-// InvalidOid: this version of PostgreSQL does not have it.
+// The function's OID, or InvalidOid if this version of PostgreSQL does not have it.
 Oid function_of(const char* signature) {
   return boundary::guard([signature] {
     text* qualified = cstring_to_text(psprintf("pg_catalog.%s", signature));
@@ -32,7 +32,7 @@ Oid function_of(const char* signature) {
   });
 }
 
-// Built-in functions have the same OIDs in all databases.
+// Rows by OID: built-in functions have the same OIDs in all databases.
 struct Index {
   std::unordered_map<Oid, int> by_oid;
   std::unordered_map<std::string_view, int> by_name;
@@ -57,7 +57,7 @@ const char* plain_type_name(Oid type) {
   return name;
 }
 
-// "(TYPE,TYPE)" of a function, the types without their schemas.
+// The argument types of a function as "(TYPE,TYPE)", without schemas.
 std::string argument_names(Oid function) {
   return boundary::guard([function]() -> const char* {
     Oid* types;

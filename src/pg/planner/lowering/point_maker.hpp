@@ -1,4 +1,4 @@
-// PostGIS's functions that make a point of numbers.
+// PostGIS's functions that make a point from numbers.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace strom::pg::planner {
 
-/// A function that takes x, y, the coordinates that `more` names (of "z", "m"), and an SRID where `has_srid` says so.
+/// A function with arguments x, y, the coordinates in `more` (of "z", "m"), and an SRID if `has_srid`.
 struct PointMaker {
   const char* name;
   const char* more;
@@ -22,15 +22,14 @@ constexpr PointMaker kPointMakers[] = {
     {"st_pointz", "z", true},      {"st_pointm", "m", true},     {"st_pointzm", "zm", true},
 };
 
-/// The function of PostGIS with this name, without its schema, and this number of arguments. nullptr: it is none of
-/// these.
+/// The PostGIS function with this unqualified name and number of arguments; nullptr if it is not one of these.
 inline const PointMaker* point_maker(const char* name, int arguments) {
   for (const PointMaker& maker : kPointMakers)
     if (maker.arguments() == arguments && std::strcmp(maker.name, name) == 0) return &maker;
   return nullptr;
 }
 
-/// The SRIDs that PostGIS takes as they are.
+/// True for SRIDs that PostGIS accepts unchanged.
 constexpr bool is_known_srid(int32_t srid) { return srid >= 0 && srid <= 999999; }
 
 }  // namespace strom::pg::planner

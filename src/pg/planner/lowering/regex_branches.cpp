@@ -17,7 +17,7 @@ bool is_punctuation(char c) {
   return c > ' ' && c < 127 && std::strchr("!\"#%&',-./:;<=>@`~^$*+?()[]{}|\\_", c) != nullptr;
 }
 
-/// The branch from `*at` on, which is moved to its end.
+/// Reads the branch that begins at `*at`, and moves `*at` to its end.
 bool take_branch(const std::string& regex, size_t* at, std::string* pattern) {
   size_t i = *at;
   const size_t begin = i;
@@ -42,7 +42,7 @@ bool take_branch(const std::string& regex, size_t* at, std::string* pattern) {
       append_literal(c, pattern);
     }
   }
-  if (i < regex.size() && regex[i] != '|') return false;  // something behind the end
+  if (i < regex.size() && regex[i] != '|') return false;  // something follows the end anchor
   if (!to_end) *pattern += '%';
   const bool empty = i == begin;
   *at = i;

@@ -1,4 +1,4 @@
-// Regular expressions that LIKE can say: for the planner's lowering.
+// Converts regular expressions to LIKE patterns for the planner's lowering.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace strom::pg::planner {
 
-/// LIKE patterns, one for each branch, of which a text matches one exactly when it matches the advanced regular
-/// expression `regex`. False when there are none, or when that is not certain: literal characters, `.`, `.*`, `.+`,
-/// escaped punctuation, anchors at the ends of branches, and `|` between them are understood.
+/// LIKE patterns, one for each branch. A text matches the advanced regular expression `regex` exactly if it matches one
+/// of them. False when there are no such patterns, or when it is uncertain. Supported: literal characters, `.`, `.*`,
+/// `.+`, escaped punctuation, anchors at the ends of branches, and `|` between branches.
 bool like_branches(const std::string& regex, std::vector<std::string>* patterns);
 
 }  // namespace strom::pg::planner

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMostBytes = 1000, kMostDepth = 50;
 constexpr int kMostRepeats = 255;  // RE_DUP_MAX
-constexpr int kMostCopies = 1000;  // of a piece, by quantifiers inside each other
+constexpr int kMostCopies = 1000;  // of a piece, through nested quantifiers
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_alnum(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -18,7 +18,7 @@ bool is_ascii(char c) { return static_cast<signed char>(c) >= 0; }
 bool is_punctuation(char c) { return c > ' ' && c < 127 && !is_alnum(c); }
 bool is_quantifier(char c) { return c == '*' || c == '+' || c == '?' || c == '{'; }
 
-/// Members of a bracket for \d, \s and \w, and for [:name:]; nullptr for other names.
+/// The bracket members for \d, \s and \w, and for [:name:]; nullptr for other names.
 const char* class_of(char letter) {
   switch (letter) {
     case 'd': return "0-9";
@@ -34,13 +34,13 @@ const char* class_of(const std::string& name, bool any_case) {
   if (name == "alpha") return "A-Za-z";
   if (name == "alnum") return "0-9A-Za-z";
   if (name == "xdigit") return "0-9A-Fa-f";
-  if (any_case) return nullptr;  // upper and lower mean both there
+  if (any_case) return nullptr;  // with it, upper and lower match both cases
   if (name == "upper") return "A-Z";
   if (name == "lower") return "a-z";
   return nullptr;
 }
 
-/// The character of an escape that stands for one character; 0 for others.
+/// The character that an escape stands for; 0 for escapes that are no single character.
 char escaped_character(char letter) {
   switch (letter) {
     case 't': return '\t';
@@ -52,8 +52,8 @@ char escaped_character(char letter) {
   }
 }
 
-/// Reads the expression from front to back; each function takes what its name says and appends RE2's spelling. `copies`
-/// becomes how often something inside is there when quantifiers with bounds are written out.
+/// Parses the expression from left to right. Each function parses what its name says and appends RE2's spelling.
+/// Bounded quantifiers are expanded to copies; `copies` gets the largest number of copies of any part.
 class Reader {
  public:
   Reader(const std::string& regex, bool any_case, TranslatedRegex* out) : in_(regex), any_case_(any_case), out_(*out) {}
@@ -87,7 +87,7 @@ class Reader {
     return true;
   }
 
-  /// Branches with something in them, which end at `)` or the end.
+  /// Non-empty branches, up to `)` or the end.
   bool alternatives(int* copies) {
     if (++depth_ > kMostDepth) return false;
     if (!branch(copies)) return false;
@@ -115,7 +115,7 @@ class Reader {
     return inside <= kMostCopies;
   }
 
-  /// What matches between characters.
+  /// A zero-width match, such as an anchor.
   bool constraint() {
     if (take("^") || take("\\A")) return put("\\A");
     if (take("$") || take("\\Z")) return put("\\z");
@@ -150,7 +150,7 @@ class Reader {
     return meant != '\0' && put_character(meant);
   }
 
-  /// One character as it is, of one byte or more.
+  /// One literal character of one or more bytes.
   bool character() {
     if (is_ascii(in_[at_])) return put_character(in_[at_++]);
     if (any_case_) return false;
@@ -159,7 +159,7 @@ class Reader {
     return true;
   }
 
-  /// Optional; *most: how often at most, 1 also for those without a limit, which make no copies.
+  /// Optional. *most: the upper bound; 1 for quantifiers without bounds, which need no copies.
   bool quantifier(int* most) {
     *most = 1;
     if (!is_quantifier(peek())) return true;
@@ -176,7 +176,7 @@ class Reader {
     } else {
       out_.pattern += in_[at_++];
     }
-    return !is_quantifier(peek());  // no lazy ones
+    return !is_quantifier(peek());  // lazy ones are unsupported
   }
 
   bool number(int* value) {
@@ -197,22 +197,22 @@ class Reader {
     return put("]");
   }
 
-  /// A class, a character or a range of a bracket.
+  /// A member of a bracket: a class, a character or a range.
   bool member(bool first) {
     if (take("[:")) return named_class();
     if (sees("[.") || sees("[=")) return false;
     if (peek() == '\\') return escaped_member();
     if (peek() != '-') return range();
-    // Itself at the begin and the end alone.
+    // A literal hyphen is allowed only at either end of the bracket.
     if (!first && !sees("-]")) return false;
     if (in_.compare(at_ + 1, 1, "-") == 0) return false;
     return character();
   }
 
-  /// What stands there is no range's lower end.
+  /// True if the character before is not the lower end of a range.
   bool begins_no_range() const { return peek() != '-' || sees("-]"); }
 
-  /// Behind its "[:".
+  /// The rest of a class after "[:".
   bool named_class() {
     const size_t end = in_.find(":]", at_);
     const char* members = end == std::string::npos ? nullptr : class_of(in_.substr(at_, end - at_), any_case_);
@@ -235,7 +235,7 @@ class Reader {
     return begins_no_range();
   }
 
-  /// A character, or a range of two.
+  /// A character, or a range between two.
   bool range() {
     const uint32_t low = code_point();
     if (!character()) return false;
@@ -247,9 +247,9 @@ class Reader {
     return low <= high && character() && begins_no_range();
   }
 
-  /// Of the character at hand, for their order.
+  /// A number for the current character, to compare characters.
   uint32_t code_point() const {
-    uint32_t code = 0;  // bytes of UTF-8 are in the order of their characters
+    uint32_t code = 0;  // the byte order of UTF-8 is the order of its characters
     for (size_t i = at_; i < in_.size() && (i == at_ || (static_cast<uint8_t>(in_[i]) & 0xC0) == 0x80); ++i)
       code = code << 8 | static_cast<uint8_t>(in_[i]);
     return code;
@@ -266,7 +266,7 @@ class Reader {
 bool translate_regex(const std::string& regex, bool any_case, TranslatedRegex* translated) {
   *translated = {};
   if (regex.empty() || regex.size() > kMostBytes || regex.find('\0') != std::string::npos) return false;
-  if (regex.compare(0, 3, "***") == 0) return false;  // another syntax
+  if (regex.compare(0, 3, "***") == 0) return false;  // a prefix that selects another syntax
   translated->ascii_only = any_case;
   return Reader(regex, any_case, translated).read();
 }

@@ -1,4 +1,4 @@
-// CpuPreAgg: partial aggregation over a scan or join of ours, below a final aggregation by PostgreSQL. May ereport.
+// CpuPreAgg: partial aggregation over one of our scans or joins, below PostgreSQL's final aggregation. May ereport.
 #include "pg/planner/paths/agg_path.hpp"
 
 #include "pg/guc/guc.hpp"
@@ -11,7 +11,7 @@ namespace strom::pg::planner {
 
 static constexpr const char* kTooLarge = "expressions are too large for the rows that are expected";
 
-// Equal aggregates have one number, so that many need not be compared with each other.
+// Equal aggregates have the same number, so that not all pairs need comparing.
 static void add_needed(PathTarget* target, List* exprs) {
   Bitmapset* aggregates = nullptr;
   ListCell* cell;
@@ -54,9 +54,9 @@ PathTarget* partial_target(PlannerInfo* root, PathTarget* grouping_target, Node*
   return set_pathtarget_cost_width(root, partial);
 }
 
-// The engine groups by the bytes of a value. Where PostgreSQL's equality is coarser (blanks behind char(n)), values
-// come out as groups of their own, and the final aggregation merges them; a collation's equality is not relied on that
-// way, because the engine's filters on the same column would not agree with it.
+// The engine groups by the bytes of a value. If PostgreSQL's equality is coarser (blanks behind char(n)), equal values
+// make several groups, which the final aggregation merges. Nondeterministic collations are not handled that way,
+// because the engine's filters on the same column would treat equal texts as different.
 const char* why_not_grouped(PlannerState* state, Node* expr, int* operations) {
   const char* reason = why_not_lowered(state, expr, operations);
   if (reason != nullptr) return reason;
@@ -70,7 +70,7 @@ Refusal* refused_output(PlannerState* state, const EngineInput* input, const Pat
   ListCell* cell;
   foreach (cell, target->exprs) {
     auto* expr = static_cast<Node*>(lfirst(cell));
-    if (IsA(expr, GroupingFunc)) continue;  // known by the grouping set
+    if (IsA(expr, GroupingFunc)) continue;  // the grouping set determines it
     const char* reason = IsA(expr, Aggref) ? why_not_aggregated(state, reinterpret_cast<Aggref*>(expr), operations)
                                            : why_not_grouped(state, expr, operations);
     if (reason != nullptr) return make_refusal(expr, reason);
@@ -112,7 +112,7 @@ double estimate_groups(PlannerInfo* root, List* clauses, List* target_list, doub
 }  // namespace
 
 void refuse(EngineInput* input, Refusal* refusal) {
-  // Partial aggregates are shown as the query has them.
+  // Shows partial aggregates in the form that the query has.
   if (refusal->expr != nullptr && IsA(refusal->expr, Aggref)) {
     auto* plain = static_cast<Aggref*>(copyObjectImpl(refusal->expr));
     plain->aggsplit = AGGSPLIT_SIMPLE;
@@ -121,7 +121,7 @@ void refuse(EngineInput* input, Refusal* refusal) {
   input->refusals = lappend(input->refusals, refusal);
 }
 
-// Asked before anything else is found out about many expressions.
+// Asked first, because other checks of many expressions take long.
 static bool has_room(PlannerInfo* root, EngineInput* input, const PathTarget* target) {
   if (has_room_for(find_state(root), input, target->exprs, 0)) return true;
   refuse(input, make_refusal(nullptr, kTooLarge));
@@ -132,7 +132,7 @@ void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* groupe
   const Query* parse = root->parse;
   if (grouped_rel->reloptkind != RELOPT_UPPER_REL) return;
   if (!parse->hasAggs && parse->groupClause == NIL && parse->groupingSets == NIL) return;
-  if (parse->hasTargetSRFs) return;  // their rows come into being below or above the grouping
+  if (parse->hasTargetSRFs) return;  // set-returning functions run below or above the grouping
   EngineInput* input = fusable_input(root, input_rel);
   if (input == nullptr || !has_room(root, input, grouped_rel->reltarget)) return;
   if (has_distinct_aggregates(grouped_rel->reltarget, extra->havingQual)) {
@@ -144,7 +144,7 @@ void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* groupe
   List* sets = NIL;
   if (parse->groupingSets != NIL) {
     if (input->scan->gated)
-      return;  // a filter without columns, above this node, would take the row of an empty set of keys, too
+      return;  // a filter without columns, above this node, would remove the row of an empty set of keys as well
     sets = add_grouping_sets(root, input, target, &clause);
   }
   if (sets == NIL && (parse->groupingSets != NIL || has_grouping_function(target))) return;

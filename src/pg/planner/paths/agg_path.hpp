@@ -1,49 +1,50 @@
-// What the paths of aggregations share. Used by agg_path.cpp, final_groups.cpp, distinct_aggregates.cpp and
-// mixed_aggregates.cpp; all functions may ereport.
+// Code shared by the paths of aggregations: agg_path.cpp, final_groups.cpp, distinct_aggregates.cpp and
+// mixed_aggregates.cpp. All functions may ereport.
 #pragma once
 
 #include "pg/planner/state/engine_rel.hpp"
 
 namespace strom::pg::planner {
 
-/// What the final aggregation needs from below: grouping expressions as they are, and for all else the columns and
-/// aggregates in it, the latter in partial form.
+/// The input of the final aggregation: the grouping expressions unchanged, and the columns and aggregates of all other
+/// expressions, aggregates in partial form.
 PathTarget* partial_target(PlannerInfo* root, PathTarget* grouping_target, Node* having, List* group_clause);
 
-/// First expression of `target` that the engine cannot compute, or nullptr.
+/// The first expression of `target` that the engine cannot compute, or nullptr.
 Refusal* refused_output(PlannerState* state, const EngineInput* input, const PathTarget* target, int* operations);
 
-/// Why the engine does not group by `expr`, palloc'd; nullptr when it does, as why_not_lowered().
+/// The reason why the engine cannot group by `expr`, palloc'd; nullptr when it can. `operations` as for
+/// why_not_lowered().
 const char* why_not_grouped(PlannerState* state, Node* expr, int* operations);
 
-/// The chain below `rel` when an aggregation can be fused with it, or nullptr.
+/// The chain below `rel` if an aggregation can be fused with it, or nullptr.
 EngineInput* fusable_input(PlannerInfo* root, RelOptInfo* rel);
 
 EngineAggregation* make_aggregation(PathTarget* target, double groups);
 
-/// Remembers for EXPLAIN why an aggregation over `input` stays with PostgreSQL.
+/// Records for EXPLAIN why an aggregation over `input` is left to PostgreSQL.
 void refuse(EngineInput* input, Refusal* refusal);
 
-/// final_groups.cpp: offers CpuAgg over `partial`, where the groups that come from it need no hash table of
-/// PostgreSQL's; `finalized`: PostgreSQL's aggregation over it.
+/// final_groups.cpp: offers CpuAgg over `partial`, if its groups need no merging by PostgreSQL's hash table.
+/// `finalized`: PostgreSQL's aggregation over `partial`.
 void offer_final_groups(PlannerInfo* root, RelOptInfo* grouped_rel, GroupPathExtraData* extra, EnginePath* partial,
                         const AggPath* finalized);
 
 /// final_groups.cpp: the same for the rows of SELECT DISTINCT.
 void offer_final_distinct(PlannerInfo* root, EnginePath* partial, const AggPath* finalized);
 
-/// distinct_aggregates.cpp: whether an aggregate of the query has DISTINCT or ORDER BY.
+/// distinct_aggregates.cpp: true if an aggregate of the query has DISTINCT.
 bool has_distinct_aggregates(const PathTarget* grouping_target, Node* having);
 
-/// Of the rows that go in, the share that may be left of a grouping by arguments of DISTINCT for it to be worth it.
+/// Grouping by arguments of DISTINCT is worth it if it leaves at most this share of the input rows.
 inline constexpr double kWorthwhileShare = 0.2;
 
-/// mixed_aggregates.cpp: offers partial aggregation for each argument of DISTINCT, and for the aggregates without.
-/// `is_only_way`: EXPLAIN shall tell why it is not offered.
+/// mixed_aggregates.cpp: offers one partial aggregation for each argument of DISTINCT, and one for the other
+/// aggregates. `is_only_way`: if it is not offered, EXPLAIN tells why.
 void offer_mixed_aggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel,
                             GroupPathExtraData* extra, EngineInput* input, bool is_only_way);
 
-/// distinct_aggregates.cpp: offers to group by the keys and the aggregates' arguments, below PostgreSQL's aggregation.
+/// distinct_aggregates.cpp: offers grouping by the keys and the aggregates' arguments, below PostgreSQL's aggregation.
 void offer_distinct_aggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel,
                                GroupPathExtraData* extra, EngineInput* input);
 

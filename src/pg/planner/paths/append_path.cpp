@@ -1,5 +1,5 @@
 // CpuScan of all partitions of a table that is alone in its query. PostgreSQL drops the paths of such a table and makes
-// them anew from its partitions', which get the query's outputs; ours is added again behind that. May ereport.
+// new ones from its partitions' paths, with the query's outputs. Our path is added again after that. May ereport.
 #include "pg/guc/guc.hpp"
 #include "pg/planner/paths/paths.hpp"
 
@@ -7,13 +7,13 @@ namespace strom::pg::planner {
 
 namespace {
 
-// A path that returns the rows of `rel`; nullptr when its path was not dropped, or there was none.
+// A path that returns the rows of `rel`; nullptr when it still has our path, or never had one.
 Path* rows_of_partitions(PlannerInfo* root, RelOptInfo* rel) {
   PlannerState* state = find_state(root);
   if (state == nullptr || !guc::pg_strom::enable_gpuscan || root->parse->hasTargetSRFs) return nullptr;
   if (rel->reloptkind != RELOPT_BASEREL || !IS_PARTITIONED_REL(rel) || IS_DUMMY_REL(rel)) return nullptr;
   EngineInput* input = input_of(state, rel);
-  // Without columns there are no rows to be handed over.
+  // Without columns, no rows can be passed to PostgreSQL.
   if (input == nullptr || input->scan->leaves == NIL || rel->reltarget->exprs == NIL) return nullptr;
   return reinterpret_cast<Path*>(make_engine_path(rel, rel->reltarget, input, nullptr));
 }

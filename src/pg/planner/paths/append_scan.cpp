@@ -1,5 +1,5 @@
-// One scan of all leaves of a partitioned or inherited table, where the engine can read each of them with the columns
-// in the same types. May ereport.
+// One scan of all leaves of a partitioned or inherited table. Each leaf must be readable by the engine, with the same
+// types of columns. May ereport.
 #include <algorithm>
 
 #include "pg/compat/partition_prune.hpp"
@@ -10,7 +10,7 @@ namespace strom::pg::planner {
 
 namespace {
 
-// PostgreSQL does not look at what is below a child that it has excluded.
+// PostgreSQL does not expand the children of an excluded child.
 bool is_below(const PlannerInfo* root, Index relid, Index parent) {
   while (relid != parent) {
     const AppendRelInfo* child = root->append_rel_array[relid];
@@ -30,7 +30,7 @@ Bitmapset* leaf_columns(const PlannerInfo* root, Index leaf, Index parent, const
   return result;
 }
 
-// The column is readable if it is in all leaves, as the same type.
+// A column is readable if all leaves can read it, with the same type.
 void merge_columns(PlannerInfo* root, EngineScan* scan, const EngineScan* leaf, const Bitmapset* attributes) {
   const bool is_first = scan->leaves == NIL;
   int member = -1;
@@ -51,13 +51,13 @@ void merge_columns(PlannerInfo* root, EngineScan* scan, const EngineScan* leaf, 
   }
 }
 
-// A thousand leaves tell enough by a page each.
+// With a thousand leaves, one page of each gives a good estimate.
 int asked_pages(const EngineScan* scan) {
   constexpr int kAskedOfFew = 64;
   return std::clamp(kAskedOfFew / (1 + list_length(scan->leaves)), 1, kAskedPages);
 }
 
-// False when the engine does not read such a table.
+// False when the engine does not read this kind of table.
 bool add_leaf(PlannerState* state, EngineScan* scan, Index relid, const Bitmapset* attributes) {
   PlannerInfo* root = state->root;
   RelOptInfo* rel = root->simple_rel_array[relid];
@@ -74,7 +74,7 @@ bool add_leaf(PlannerState* state, EngineScan* scan, Index relid, const Bitmapse
   scan->rows_in += leaf->rows_in;
   scan->read_cost += leaf->read_cost;
   const table::Estimate& own = leaf->stored;
-  table::Estimate& all = scan->stored;  // sums until all leaves are there
+  table::Estimate& all = scan->stored;  // sums, until all leaves are added
   all.pages += own.pages;
   all.buffered += own.buffered * own.pages;
   all.cached += own.cached * own.pages;
@@ -84,7 +84,7 @@ bool add_leaf(PlannerState* state, EngineScan* scan, Index relid, const Bitmapse
   return true;
 }
 
-// Those that PostgreSQL did not even expand count as one each.
+// Partitions that PostgreSQL did not even expand count as one each.
 int pruned_at_once(RelOptInfo* rel) {
   if (!IS_PARTITIONED_REL(rel)) return 0;
   return rel->nparts - bms_num_members(rel->live_parts);
@@ -93,13 +93,13 @@ int pruned_at_once(RelOptInfo* rel) {
 }  // namespace
 
 AttrNumber leaf_column(const PlannerInfo* root, Index leaf, Index parent, AttrNumber attnum) {
-  if (attnum < 0) return attnum;  // system columns are the same everywhere
+  if (attnum < 0) return attnum;  // system columns are the same in all tables
   const AppendRelInfo* child = root->append_rel_array[leaf];
   if (child->parent_relid != parent) attnum = leaf_column(root, child->parent_relid, parent, attnum);
   return list_nth_node(Var, child->translated_vars, attnum - 1)->varattno;
 }
 
-// A UNION ALL has children as well, but its parent is no table.
+// A UNION ALL also has children, but its parent is not a table.
 Index topmost_parent(const PlannerInfo* root, Index relid) {
   if (root->append_rel_array == nullptr) return relid;
   while (const AppendRelInfo* child = root->append_rel_array[relid]) {

@@ -1,6 +1,6 @@
-// What a scan reads of a heap table, where it is not everything. Block ranges that BRIN indexes leave to it: finds
-// indexes for the filters and prices them. Their paths are PostgreSQL's own bitmap paths, so that PostgreSQL plans,
-// runs and explains the look-ups. And TABLESAMPLE. May ereport.
+// Which part of a heap table a scan reads, if not all of it: the block ranges that BRIN indexes select, or a sample.
+// Finds indexes for the filters and estimates their costs. Their paths are PostgreSQL's own bitmap paths, so that
+// PostgreSQL plans, runs and explains the look-ups. May ereport.
 #include <math.h>
 
 #include "pg/guc/guc.hpp"
@@ -12,7 +12,7 @@ namespace strom::pg::planner {
 
 namespace {
 
-/// A path that yields a bitmap, and what it leaves.
+/// A path that makes a bitmap, and the share of pages that it keeps.
 struct Candidate {
   Path* path;
   Cost cost;  // of the look-up
@@ -28,7 +28,7 @@ bool same_collation(const IndexOptInfo* index, int column, Oid collation) {
   return !OidIsValid(index->indexcollations[column]) || index->indexcollations[column] == collation;
 }
 
-// A later local time may be an earlier moment, where clocks are set: bounds of the one say nothing of the other.
+// Where clocks are set back, a later local time may be an earlier moment. So bounds of one say nothing about the other.
 bool turns_local_times(Oid op) {
   Oid left, right;
   op_input_types(op, &left, &right);
@@ -52,7 +52,7 @@ RestrictInfo* match_operator(PlannerInfo* root, RestrictInfo* info, IndexOptInfo
              : nullptr;
 }
 
-/// The clause in the form that the index takes, or nullptr.
+/// The clause in the form that the index supports, or nullptr.
 RestrictInfo* match_clause(PlannerInfo* root, RestrictInfo* info, IndexOptInfo* index, int column) {
   auto* clause = reinterpret_cast<Node*>(info->clause);
   if (info->pseudoconstant || !restriction_is_securely_promotable(info, index->rel)) return nullptr;
@@ -73,7 +73,7 @@ RestrictInfo* match_clause(PlannerInfo* root, RestrictInfo* info, IndexOptInfo* 
   return nullptr;
 }
 
-/// A look-up of all `clauses` that the index takes; nullptr when it takes none.
+/// A look-up by all `clauses` that the index supports; nullptr when it supports none.
 Path* index_path(PlannerInfo* root, IndexOptInfo* index, List* clauses) {
   List* taken = NIL;
   for (int column = 0; column < index->nkeycolumns; ++column) {
@@ -104,7 +104,7 @@ double pages_left(const EngineScan* scan, Selectivity left) {
   return fmin(scan->stored.pages, ceil(scan->stored.pages * left));
 }
 
-// The fewer of the pages are left, the farther they are from each other: as cost_bitmap_heap_scan() has it.
+// The fewer pages are kept, the farther they are from each other. Computed like cost_bitmap_heap_scan().
 Cost price(const EngineScan* scan, const Candidate& candidate) {
   double random_page_cost, sequential_page_cost;
   get_tablespace_page_costs(scan->rel->reltablespace, &random_page_cost, &sequential_page_cost);
@@ -115,7 +115,7 @@ Cost price(const EngineScan* scan, const Candidate& candidate) {
 
 bool find_ranges(PlannerInfo* root, const EngineScan* scan, List* clauses, Candidate* best);
 
-/// For `a OR b`: every arm has to have a look-up.
+/// A path for `a OR b`; each arm needs a look-up.
 Path* or_path(PlannerInfo* root, const EngineScan* scan, const RestrictInfo* info) {
   List* arms = NIL;
   ListCell* cell;
@@ -140,8 +140,8 @@ bool has_usable_index(const RelOptInfo* rel) {
   return false;
 }
 
-/// The best look-up for `clauses` (of RestrictInfo), which hold together. Of several indexes those are combined that
-/// pay.
+/// Finds the best look-up for `clauses` (of RestrictInfo), all of which must hold. Combines several indexes if that
+/// pays off.
 bool find_ranges(PlannerInfo* root, const EngineScan* scan, List* clauses, Candidate* best) {
   List* paths = NIL;
   ListCell* cell;

@@ -1,5 +1,5 @@
-// Aggregates with DISTINCT: what they see does not change when equal rows are left out. So the engine groups by the
-// keys and the aggregates' arguments, and PostgreSQL's Aggregate above works on what is left. May ereport.
+// Aggregates with DISTINCT give the same result if duplicate rows are removed. So the engine groups by the keys and the
+// aggregates' arguments, and PostgreSQL's Aggregate above processes the remaining rows. May ereport.
 #include "pg/compat/grouping_path.hpp"
 #include "pg/planner/paths/agg_path.hpp"
 #include "pg/planner/lowering/lower_check.hpp"
@@ -17,7 +17,7 @@ List* aggregates_of(const PathTarget* target, Node* having) {
                          PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_RECURSE_PLACEHOLDERS);
 }
 
-// Aggregates that give the same when a row is there once or more often.
+// True for aggregates whose result does not depend on how often a row occurs.
 bool ignores_copies(const Aggref* aggregate) {
   if (aggregate->aggdistinct != NIL) return true;
   if (get_func_namespace(aggregate->aggfnoid) != PG_CATALOG_NAMESPACE) return false;
@@ -33,13 +33,13 @@ void add_input(PathTarget* target, Node* expr) {
     add_column_to_pathtarget(target, reinterpret_cast<Expr*>(expr), 0);
 }
 
-// Arguments and conditions of `aggregate` become columns of `target`; the reason why not, or nullptr.
+// Adds the arguments and conditions of `aggregate` to `target` as columns. Returns the reason why not, or nullptr.
 const char* add_inputs(PlannerState* state, PathTarget* target, const Aggref* aggregate) {
   if (aggregate->aggkind != AGGKIND_NORMAL) return "ordered-set aggregate";
   ListCell* cell;
   foreach (cell, aggregate->args) {
     auto* expr = reinterpret_cast<Node*>(lfirst_node(TargetEntry, cell)->expr);
-    // The engine evaluates arguments for the rows that FILTER leaves out, too.
+    // The engine evaluates arguments also for rows that FILTER excludes.
     if (aggregate->aggfilter != nullptr && can_fail(state, expr)) return "argument that can fail, under FILTER";
     add_input(target, expr);
   }
@@ -47,7 +47,7 @@ const char* add_inputs(PlannerState* state, PathTarget* target, const Aggref* ag
   return nullptr;
 }
 
-// Grouping expressions and what the aggregates take; nullptr when the engine cannot group by it.
+// The grouping expressions and the aggregates' inputs; nullptr when the engine cannot group by them.
 PathTarget* distinct_target(PlannerInfo* root, PathTarget* grouping_target, Node* having, EngineInput* input) {
   PlannerState* state = find_state(root);
   PathTarget* target = create_empty_pathtarget();
@@ -56,14 +56,14 @@ PathTarget* distinct_target(PlannerInfo* root, PathTarget* grouping_target, Node
   foreach (cell, grouping_target->exprs) {
     const Index ref = get_pathtarget_sortgroupref(grouping_target, i++);
     const bool is_key = ref != 0 && get_sortgroupref_clause_noerr(ref, root->parse->groupClause) != nullptr;
-    // A constant would not be taken from below, where a grouping set has it as NULL.
+    // PostgreSQL would not take a constant from the node below, where a grouping set makes it NULL.
     if (is_key && root->parse->groupingSets != NIL && !contain_var_clause(static_cast<Node*>(lfirst(cell))))
       return nullptr;
     if (is_key) add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(cell)), ref);
   }
   foreach (cell, aggregates_of(grouping_target, having)) {
     auto* expr = static_cast<Node*>(lfirst(cell));
-    if (IsA(expr, GroupingFunc) && root->parse->groupingSets != NIL) continue;  // PostgreSQL knows by the grouping set
+    if (IsA(expr, GroupingFunc) && root->parse->groupingSets != NIL) continue;  // known from the grouping set
     if (IsA(expr, GroupingFunc)) return nullptr;
     if (!IsA(expr, Aggref)) {
       add_input(target, expr);
@@ -74,7 +74,7 @@ PathTarget* distinct_target(PlannerInfo* root, PathTarget* grouping_target, Node
     refuse(input, make_refusal(expr, reason));
     return nullptr;
   }
-  if (target->exprs == NIL) return nullptr;  // constant arguments alone
+  if (target->exprs == NIL) return nullptr;  // all arguments are constants
   int operations = 0;
   Refusal* refusal = refused_output(state, input, target, &operations);
   if (refusal == nullptr) return set_pathtarget_cost_width(root, target);
@@ -84,7 +84,7 @@ PathTarget* distinct_target(PlannerInfo* root, PathTarget* grouping_target, Node
 
 }  // namespace
 
-// Whether the engine may leave copies of a row out altogether.
+// True if the engine may drop duplicate rows altogether.
 static bool all_ignore_copies(const PathTarget* grouping_target, Node* having) {
   ListCell* cell;
   foreach (cell, aggregates_of(grouping_target, having))
@@ -92,8 +92,7 @@ static bool all_ignore_copies(const PathTarget* grouping_target, Node* having) {
   return true;
 }
 
-// PostgreSQL's own grouping sets, as it plans them for sorted rows, on top of `path`, which is sorted for the first of
-// them.
+// Offers PostgreSQL's own grouping sets, as planned for sorted rows, over `path`. `path` is sorted for the first set.
 static void offer_sorted_sets(PlannerInfo* root, RelOptInfo* grouped_rel, Path* path, const AggClauseCosts* costs) {
   const GroupingSetsPath* planned = nullptr;
   ListCell* cell;
@@ -117,7 +116,7 @@ bool has_distinct_aggregates(const PathTarget* grouping_target, Node* having) {
 void offer_distinct_aggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel,
                                GroupPathExtraData* extra, EngineInput* input) {
   const Query* parse = root->parse;
-  // PostgreSQL's own grouping sets would have to take the columns' marks away.
+  // PostgreSQL's own grouping sets would have to remove the columns' marks as nullable.
   const bool marked = parse->groupingSets != NIL && compat::kGroupedColumnsAreNullable;
   const bool copies_count = marked || !all_ignore_copies(grouped_rel->reltarget, extra->havingQual);
   offer_mixed_aggregates(root, input_rel, grouped_rel, extra, input, copies_count);

@@ -1,4 +1,4 @@
-// Paths of ours as PostgreSQL has them, and the chains of scans and joins behind them. May ereport.
+// Our paths in the form of PostgreSQL, and the chains of scans and joins behind them. May ereport.
 #include "pg/planner/costs/cost.hpp"
 #include "pg/planner/paths/paths.hpp"
 
@@ -13,7 +13,7 @@ bool is_engine_path(const Path* path) {
 }  // namespace
 
 EngineInput* input_of(PlannerState* state, RelOptInfo* rel) {
-  if (IS_DUMMY_REL(rel)) return nullptr;  // it may have been found out after a path was offered
+  if (IS_DUMMY_REL(rel)) return nullptr;  // this may become known after a path was offered
   EngineInput* best = nullptr;
   ListCell* cell;
   foreach (cell, rel->pathlist) {
@@ -47,7 +47,7 @@ EnginePath* make_engine_path(RelOptInfo* parent, PathTarget* target, EngineInput
     auto* join = static_cast<EngineJoin*>(lfirst(cell));
     if (join->path != nullptr) path->custom.custom_paths = lappend(path->custom.custom_paths, join->path);
   }
-  // Behind them, in the order of the pipelines.
+  // Child paths of joins follow, in the order of the pipelines.
   foreach (cell, input->joins) {
     const EngineScan* scan = static_cast<EngineJoin*>(lfirst(cell))->scan;
     if (scan != nullptr && scan->chooser != nullptr)

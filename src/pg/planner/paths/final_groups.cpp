@@ -1,6 +1,6 @@
-// CpuAgg: the groups of a partial aggregation as they are, where the engine has merged all of them; else PostgreSQL's
-// aggregation over the same CpuPreAgg, which is the node's child. Which it is turns out when the engine has read its
-// input (node/final_groups.cpp). May ereport.
+// CpuAgg returns the groups of a partial aggregation directly if the engine has merged all of them. Otherwise it runs
+// its child: PostgreSQL's aggregation over the same CpuPreAgg. This is decided at run time, when the engine has read
+// its input (node/final_groups.cpp). May ereport.
 #include "pg/codec/type_map.hpp"
 #include "pg/node/final_groups.hpp"
 #include "pg/node/node.hpp"
@@ -15,7 +15,8 @@ namespace strom::pg::planner {
 
 namespace {
 
-/// Of PostgreSQL's hash table, which is made before it is known whether it will be needed; it grows.
+/// The expected number of groups for PostgreSQL's hash table. The table is made before it is known whether it is
+/// needed; it can grow.
 constexpr double kMostExpected = 1000;
 
 struct FinalGroupsPath {
@@ -27,7 +28,7 @@ bool is_for_gpu(const Plan* plan) {
   return IsA(plan, CustomScan) && node::is_gpu_plan(reinterpret_cast<const CustomScan*>(plan));
 }
 
-/// The result is the sum divided by the count; all rows of the name say the same.
+/// True if the result is the sum divided by the count. All rows of the registry with the name agree on that.
 bool is_average(const Aggref* aggregate) {
   return registry::any_aggregate(get_func_name(aggregate->aggfnoid),
                                  [](const registry::AggregateInfo& row) { return row.is_average; });
@@ -58,7 +59,7 @@ Plan* plan_final_groups(PlannerInfo*, RelOptInfo*, CustomPath* best_path, List* 
 
 constexpr CustomPathMethods kMethods = {"pg_strom final groups", plan_final_groups, nullptr};
 
-/// Equality of a key is that of its register's bytes.
+/// True if keys are equal exactly if the bytes of their registers are equal.
 bool has_exact_equality(Node* key) {
   const registry::TypeInfo* type = codec::engine_type(exprType(key));
   const bool has_scale = type == nullptr || type->id != registry::TypeId::kNumeric || exprTypmod(key) >= VARHDRSZ;
@@ -71,8 +72,8 @@ bool has_simple_result(const Aggref* aggregate) {
   });
 }
 
-/// Column i of `partial` is no key of its own: the engine, which takes it for one, makes no more groups of it. A column
-/// that an expression over a key was computed from, as `a` in SELECT a / 2 + 1 ... GROUP BY a / 2, would.
+/// True if column i of `partial`, which the engine treats as a key, depends on the other keys and so makes no
+/// additional groups. An example of a column that does is `a` in SELECT a / 2 + 1 ... GROUP BY a / 2.
 bool follows_from_keys(PlannerInfo* root, PathTarget* partial, int i) {
   const auto* column = static_cast<const Var*>(list_nth(partial->exprs, i));
   if (!IsA(column, Var) || column->varlevelsup != 0) return false;
@@ -81,11 +82,11 @@ bool follows_from_keys(PlannerInfo* root, PathTarget* partial, int i) {
   List* keys = NIL;
   for (int k = 0; k < list_length(partial->exprs); ++k)
     if (get_pathtarget_sortgroupref(partial, k) != 0) keys = lappend(keys, list_nth(partial->exprs, k));
-  List* dependencies = NIL;  // recorded when the statement was parsed or planned
+  List* dependencies = NIL;  // set by parsing or planning already
   return check_functional_grouping(table->relid, column->varno, 0, keys, &dependencies);
 }
 
-/// `partial` with the query's aggregates in place of their partial forms; nullptr when the node cannot make one of its
+/// `partial` with the query's aggregates instead of their partial forms; nullptr when the node cannot make one of its
 /// columns.
 PathTarget* final_target(PlannerInfo* root, PathTarget* partial, const PathTarget* grouping_target, Node* having) {
   List* sources = list_copy(grouping_target->exprs);
@@ -116,7 +117,8 @@ PathTarget* final_target(PlannerInfo* root, PathTarget* partial, const PathTarge
   return set_pathtarget_cost_width(root, target);
 }
 
-/// Over `partial`. `aggregated`: what PostgreSQL's aggregation over it gives, from which `target` is computed.
+/// Offers a path over `partial`. `aggregated`: the result of PostgreSQL's aggregation over it, from which `target` is
+/// computed.
 void offer_path(PlannerInfo* root, const EnginePath* partial, const AggPath* finalized, PathTarget* aggregated,
                 PathTarget* target, List* having) {
   AggClauseCosts costs;

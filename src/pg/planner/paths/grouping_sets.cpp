@@ -9,7 +9,7 @@ namespace strom::pg::planner {
 
 namespace {
 
-// Of int4, for the label.
+// A group clause for the label, which is an int4.
 SortGroupClause* label_clause(Index ref) {
   auto* clause = makeNode(SortGroupClause);
   clause->tleSortGroupRef = ref;
@@ -17,7 +17,7 @@ SortGroupClause* label_clause(Index ref) {
   return clause;
 }
 
-// GROUPING() of a set: one bit for each argument, the last one lowest, set when it is not a key of the set.
+// GROUPING() of a set: a bit for each argument, the last one lowest. It is 1 when the argument is not a key of the set.
 int grouping_bits(const GroupingFunc* grouping, const List* set) {
   int bits = 0;
   ListCell* cell;
@@ -52,14 +52,15 @@ bool is_coarse_sum(const Node* expr) {
                                  [](const registry::AggregateInfo& row) { return registry::is_coarse_sum(row.acc); });
 }
 
-// Why the engine cannot have an output in grouping sets; nullptr: it can.
+// Why the engine cannot make an output in grouping sets; nullptr when it can.
 const char* why_not_in_sets(const PathTarget* target, int place, const List* keys) {
   const auto* expr = static_cast<const Node*>(list_nth(target->exprs, place));
   if (is_coarse_sum(expr)) return "sum of real values in grouping sets";
   if (get_pathtarget_sortgroupref(target, place) == 0) return nullptr;
-  // A constant would not be taken from below.
+  // PostgreSQL would not take a constant from the node below.
   if (!contain_var_clause(const_cast<Node*>(expr))) return "constant in grouping sets";
-  // A node's outputs are found by their expression, and each of such keys is null in sets of its own.
+  // A node's outputs are found by their expressions. Two equal keys may be NULL in different sets, so they could be
+  // confused.
   return list_member(keys, expr) ? "grouped by more than once in grouping sets" : nullptr;
 }
 
@@ -83,7 +84,7 @@ List* add_grouping_sets(PlannerInfo* root, EngineInput* input, PathTarget* targe
   foreach (cell, root->processed_tlist) label = std::max(label, lfirst_node(TargetEntry, cell)->ressortgroupref);
   ++label;
   if (list_length(target->exprs) > static_cast<int>(engine::plan::kMostSetKeys)) return NIL;
-  // No query can write a GROUPING() without arguments, so that nothing else is equal to it.
+  // No query can contain a GROUPING() without arguments, so the label is equal to no other expression.
   add_column_to_pathtarget(target, reinterpret_cast<Expr*>(makeNode(GroupingFunc)), label);
   List* sets = NIL;
   foreach (cell, parse->groupingSets) {

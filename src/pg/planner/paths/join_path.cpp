@@ -1,4 +1,4 @@
-// CpuJoin: an inner, outer, semi or anti join on top of a scan or join of ours, fused with it. May ereport.
+// CpuJoin: an inner, outer, semi or anti join over one of our scans or joins, fused with it. May ereport.
 #include <algorithm>
 #include <cmath>
 
@@ -28,8 +28,8 @@ struct OfferedJoin {
   JoinPathExtraData* extra;
 };
 
-// Where the rows of the inner side come from: a scan of ours, or PostgreSQL's best plan; false when there is neither.
-// A side without rows, as that of an outer join on a condition that is false, is PostgreSQL's plan, which reads
+// Sets the source of the inner side's rows: one of our scans, or PostgreSQL's best plan; false when there is neither.
+// An inner side that is known to be empty (an outer join on a false condition) uses PostgreSQL's plan, which reads
 // nothing.
 bool set_inner_source(PlannerState* state, EngineJoin* join) {
   RelOptInfo* inner = join->inner;
@@ -43,7 +43,7 @@ bool set_inner_source(PlannerState* state, EngineJoin* join) {
   return join->path != nullptr && join->path->param_info == nullptr && bms_is_empty(inner->lateral_relids);
 }
 
-// True when PostgreSQL can deliver the rows of `inner` as plain columns of types that the engine takes.
+// True when PostgreSQL can provide the rows of `inner` as plain columns of types that the engine supports.
 bool delivers_columns(PlannerState* state, const RelOptInfo* inner) {
   if (list_length(inner->reltarget->exprs) > kMostColumns) return false;
   ListCell* cell;
@@ -55,7 +55,7 @@ bool delivers_columns(PlannerState* state, const RelOptInfo* inner) {
   return true;
 }
 
-// Of Var*: the numeric columns of `relids` in `exprs`.
+// The numeric columns of `relids` in `exprs`, as Var*.
 List* numeric_columns(List* exprs, Relids relids) {
   List* found = NIL;
   ListCell* cell;
@@ -69,7 +69,7 @@ List* numeric_columns(List* exprs, Relids relids) {
 /// A clause that compares an expression of the outer side with one of the inner side.
 struct ComparedSides {
   Expr *outer, *inner;
-  Oid op;  // the outer one on the left
+  Oid op;  // with the outer expression on the left
 };
 
 bool split_sides(const RestrictInfo* clause, Relids outer, Relids inner, ComparedSides* sides) {
@@ -89,8 +89,8 @@ bool split_sides(const RestrictInfo* clause, Relids outer, Relids inner, Compare
   return false;
 }
 
-// False for those that are not offered: since PostgreSQL 16 also right anti joins, since 18 right semi joins, which we
-// have found as what they are the other way round.
+// False for kinds that are not offered: right anti joins (PostgreSQL 16) and right semi joins (18). These are found in
+// their other direction.
 bool kind_of(JoinType type, JoinKind* kind) {
   switch (type) {
     case JOIN_INNER: *kind = JoinKind::kInner; return true;
@@ -103,7 +103,7 @@ bool kind_of(JoinType type, JoinKind* kind) {
   }
 }
 
-// An expression of the side whose rows get nulls that is to be computed below the join; the engine computes it above.
+// True if an expression of the nullable side has to be computed below the join. The engine computes it above.
 bool nulls_placeholder(const PlannerInfo* root, const OfferedJoin& offer) {
   const bool nulls_inner = offer.type == JOIN_LEFT || offer.type == JOIN_ANTI || offer.type == JOIN_FULL;
   const bool nulls_outer = offer.type == JOIN_RIGHT || offer.type == JOIN_FULL;
@@ -116,8 +116,8 @@ bool nulls_placeholder(const PlannerInfo* root, const OfferedJoin& offer) {
   return false;
 }
 
-// Conditions on the joined rows are evaluated behind all joins, which is too late for those below a join that marks
-// rows of its inner side: they would count as matched.
+// True if an earlier join has conditions on joined rows. They are evaluated after all joins. That is too late below a
+// join that marks rows of its inner side: rows that fail a condition would count as matched.
 bool has_late_conditions(const EngineInput* probing) {
   ListCell* cell;
   foreach (cell, probing->joins)
@@ -125,8 +125,8 @@ bool has_late_conditions(const EngineInput* probing) {
   return false;
 }
 
-// Whether `exprs` contain a numeric column of `relids` that may have values which the engine cannot hold (NaN), as
-// others than Arrow tables' may.
+// True if `exprs` contain a numeric column of `relids` that may have values which the engine cannot represent (NaN).
+// Only Arrow tables are known to have none.
 bool may_be_unheld(PlannerState* state, List* exprs, Relids relids) {
   ListCell* cell;
   foreach (cell, numeric_columns(exprs, relids)) {
@@ -137,14 +137,14 @@ bool may_be_unheld(PlannerState* state, List* exprs, Relids relids) {
   return false;
 }
 
-// Columns of a semi join's inner side that a join above compares instead of an equal column of the outer side.
+// True if a join above uses a column of a semi join's inner side instead of the equal column of the outer side.
 bool outlives_semi_join(PlannerInfo* root, const OfferedJoin& offer) {
   if (offer.type != JOIN_SEMI) return false;
   auto* exprs = reinterpret_cast<Node*>(offer.result->reltarget->exprs);
   return bms_overlap(pull_varnos(root, exprs), offer.inner->relids);
 }
 
-// Without keys every pair of rows is tried, so that conditions are worth evaluating there.
+// Without keys the engine tries every pair of rows, so conditions are better evaluated on the pairs.
 void move_to_match(PlannerState* state, EngineJoin* join) {
   if (join->kind != JoinKind::kInner || join->outer_keys != NIL) return;
   List* others = NIL;
@@ -159,8 +159,8 @@ void move_to_match(PlannerState* state, EngineJoin* join) {
   join->other_quals = others;
 }
 
-// True when PostgreSQL can evaluate a clause on the rows that the join hands over. Where some clauses must not see what
-// others hide, the order of all is kept.
+// True when PostgreSQL can evaluate a clause on the rows that the join returns. With security barriers, the order of
+// clauses must not change.
 bool host_can_take(PlannerState* state, const RestrictInfo* clause) {
   if (clause->pseudoconstant || state->root->qual_security_level > 0) return false;
   ListCell* cell;
@@ -171,12 +171,12 @@ bool host_can_take(PlannerState* state, const RestrictInfo* clause) {
   return true;
 }
 
-// Filters of the probing side that PostgreSQL evaluates can as well be evaluated behind a join that keeps its rows or
-// drops them. They must not be evaluated more often than at the scan, however wrong the estimates are: a sub-query may
-// be among them.
+// True if PostgreSQL's filters of the probing side can be evaluated after the join. The join must not multiply rows:
+// the filters must not be evaluated more often than at the scan, however wrong the estimates are, because they may
+// contain sub-queries.
 bool can_follow_join(const PlannerInfo* root, const List* quals, const OfferedJoin& offer, JoinKind kind) {
   if (quals == NIL) return true;
-  if (root->qual_security_level > 0) return false;  // clauses of the join must not see what these hide
+  if (root->qual_security_level > 0) return false;  // the join's clauses must not see rows that these hide
   if (marks_matches(kind)) return false;
   const bool keeps_number = kind == JoinKind::kSemi || kind == JoinKind::kAnti || offer.extra->inner_unique;
   if (!keeps_number) return false;
@@ -188,13 +188,13 @@ bool can_follow_join(const PlannerInfo* root, const List* quals, const OfferedJo
   return true;
 }
 
-// A clause that is evaluated on joined rows, not where it decides about matches.
+// True for a clause that filters joined rows, instead of deciding on matches.
 bool is_filter(const RestrictInfo* clause, const OfferedJoin& offer) {
   return IS_OUTER_JOIN(offer.type) && RINFO_IS_PUSHED_DOWN(clause, offer.result->relids);
 }
 
-// Without a key of equal values, a clause about where geometries lie can be the key, one about boxes if there is no
-// other. The other clauses are then conditions.
+// If there is no key of equal values, a clause about the position of geometries becomes the key, or else one about
+// their boxes. The other clauses become conditions.
 const RestrictInfo* take_spatial_key(PlannerState* state, EngineJoin* join, const OfferedJoin& offer, Relids probing,
                                      int* operations) {
   if (ends_probing(join->kind)) return nullptr;
@@ -215,8 +215,8 @@ const RestrictInfo* take_spatial_key(PlannerState* state, EngineJoin* join, cons
   return nullptr;
 }
 
-// Distributes the join's clauses. One that does not lower goes to `host`; where it cannot, it is refused and ends the
-// join.
+// Distributes the join's clauses. A clause that cannot be lowered goes to `host`. If PostgreSQL cannot evaluate it
+// there, it is returned as a refusal, and the join is not offered.
 Refusal* take_clauses(PlannerState* state, EngineJoin* join, const OfferedJoin& offer, Relids probing, int* operations,
                       List** host) {
   const RestrictInfo* spatial = take_spatial_key(state, join, offer, probing, operations);
@@ -270,37 +270,37 @@ bool has_unique_keys(const RelOptInfo* table, const EngineJoin* join) {
   return false;
 }
 
-// PostgreSQL takes the columns of a key for independent of each other, and so expects next to nothing of a join by a
-// key of several columns; a nested loop on top of it would be taken for cheap. A row refers to one of the inner table's
-// rows as a rule, so that it finds it if the inner side's own filters left it.
+// PostgreSQL assumes that the columns of a key are independent of each other. It therefore expects almost no rows from
+// a join by a key of several columns, and a nested loop above would seem cheap. Usually a row refers to one row of the
+// inner table, and finds it unless the inner side's own filters have removed it.
 double expected_rows(PlannerInfo* root, const RelOptInfo* joinrel, const RelOptInfo* outer_rel,
                      const EngineInput* outer, const EngineJoin* join) {
-  // What was said of the joins below holds here.
+  // PostgreSQL's estimate is scaled by the corrections to the joins below.
   if (ends_probing(join->kind))
     return joinrel->rows * (join->path != nullptr ? std::max(1.0, join->path->rows / join->inner->rows) : 1);
   double rows = joinrel->rows * std::max(1.0, outer->rows / outer_rel->rows);
   if (join->kind != JoinKind::kInner || list_length(join->inner_keys) < 2) return rows;
   int relid = -1;
   while ((relid = bms_next_member(join->inner->relids, relid)) >= 0) {
-    const RelOptInfo* table = root->simple_rel_array[relid];  // nullptr: an outer join, numbered from PostgreSQL 16 on
+    const RelOptInfo* table = root->simple_rel_array[relid];  // nullptr: an outer join (PostgreSQL 16)
     if (table == nullptr || table->tuples <= 0 || !has_unique_keys(table, join)) continue;
     rows = std::max(rows, clamp_row_est(outer->rows * std::min(1.0, join->inner->rows / table->tuples)));
   }
   return rows;
 }
 
-// Pairs of rows for which the engine evaluates clauses.
+// The number of row pairs for which the engine evaluates clauses.
 double pairs_to_try(PlannerInfo* root, const EngineInput* outer, const EngineJoin* join) {
   if (join->outer_keys == NIL) return outer->rows * join->inner->rows;
-  if (!ends_probing(join->kind) || join->match_quals == NIL) return join->rows;  // about as many as match
-  // All rows with the same key are tried, since each of them may be the one that has had no match.
+  if (!ends_probing(join->kind) || join->match_quals == NIL) return join->rows;  // about the number of matches
+  // All rows with the same key are tried, because any of them may be the first one to match.
   const double keys = estimate_num_groups(root, join->inner_keys, join->inner->rows, nullptr, nullptr);
   return outer->rows * std::max(1.0, join->inner->rows / keys);
 }
 
-// Not even an aggregation that is fused would make up for it, or another order of the joins is cheaper. Most pairs of a
-// join of many tables are such, so that this is asked before anything else is found out about them. `least`: what the
-// join costs, at least.
+// True if the join is too expensive: not even a fused aggregation would compensate for it, or another order of joins is
+// cheaper. This holds for most pairs of a join of many tables, so it is checked first. `least`: a lower bound of the
+// join's costs.
 bool is_hopeless(const RelOptInfo* joinrel, const EngineInput* known, Cost least) {
   constexpr double kTooDear = 2;
   if (known != nullptr && work_of(known) <= least) return true;
@@ -316,7 +316,7 @@ bool same_refusal(const List* refusals, const Refusal* refusal) {
   return false;
 }
 
-// A join can stand on top of `probing`.
+// True if a join can be added to `probing`.
 bool may_probe(PlannerInfo* root, const EngineInput* probing, const OfferedJoin& offer, JoinKind kind) {
   if (probing == nullptr || !can_follow_join(root, probing->host_quals, offer, kind)) return false;
   if (probing->scan->gated) return false;
@@ -325,22 +325,22 @@ bool may_probe(PlannerInfo* root, const EngineInput* probing, const OfferedJoin&
   return list_length(probing->joins) < static_cast<int>(engine::op::kMostJoins);
 }
 
-// As in remember(). What is wrong with the other direction is told of the one that PostgreSQL asks for.
+// Records the refusal, if remember() would record the input. Only the direction that PostgreSQL asks for is reported.
 void note_refusal(const PlannerInfo* root, EngineInput* probing, JoinKind kind, Refusal* refusal) {
   const bool lasting = root->join_search_private == nullptr && !ends_probing(kind);
   if (lasting && !same_refusal(probing->refusals, refusal)) probing->refusals = lappend(probing->refusals, refusal);
 }
 
-// The engine has a way to run the join.
+// True if the engine can run the join.
 bool has_way(const EngineJoin* join) {
   const bool is_spatial = join->spatial != engine::plan::SpatialMatch::kNone;
   const bool divides = join->outer_keys != NIL && (!is_spatial || engine::plan::joins_pairs(join->kind));
-  if (!divides && join->passes > 1) return false;  // nothing divides the inner side
+  if (!divides && join->passes > 1) return false;  // the inner side cannot be divided
   if (join->passes > static_cast<double>(engine::exec::kMostPasses)) return false;
-  return join->outer_keys != NIL || join->kind != JoinKind::kFull;  // an error of PostgreSQL's, if there are conditions
+  return join->outer_keys != NIL || join->kind != JoinKind::kFull;  // PostgreSQL raises an error for conditions
 }
 
-// A path for `join` on top of `probing`, at `costs`.
+// Adds a path for `join` over `probing`, at `costs`.
 void add_chain(PlannerState* state, const OfferedJoin& offer, const EngineInput* probing, const EngineJoin& join,
                const EngineInput& costs, int operations, const List* host_quals) {
   RelOptInfo* joinrel = offer.result;
@@ -362,7 +362,7 @@ void add_chain(PlannerState* state, const OfferedJoin& offer, const EngineInput*
   add_path(joinrel, reinterpret_cast<Path*>(make_engine_path(joinrel, joinrel->reltarget, input, nullptr)));
 }
 
-// `probing` is one of the offered join's sides, the other is the inner one.
+// Offers a path. `probing_rel` is one of the offered join's sides; the other one becomes the inner side.
 void offer_chain(PlannerState* state, const OfferedJoin& offer, RelOptInfo* probing_rel, JoinKind kind) {
   PlannerInfo* root = state->root;
   RelOptInfo* joinrel = offer.result;
@@ -391,7 +391,7 @@ void offer_chain(PlannerState* state, const OfferedJoin& offer, RelOptInfo* prob
   cost_join(&costs, probing, &join, operations, pairs_to_try(root, probing, &join));
   if (is_hopeless(joinrel, known, costs.startup + costs.run)) return;
   if (join.scan == nullptr && !delivers_columns(state, join.inner)) return;
-  // A candidate that is tried cannot be declined.
+  // A candidate row of the inner side cannot become a fallback row.
   if (may_be_unheld(state, join.match_quals, join.inner->relids)) return;
   const int all_operations = operations + (join.scan != nullptr ? join.scan->operations : 0);
   if (!has_room_for(state, probing, offer.extra->restrictlist, all_operations)) return;
@@ -407,7 +407,7 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
   if (state == nullptr || !kind_of(type, &kind) || joinrel->reloptkind != RELOPT_JOINREL) return;
   const OfferedJoin offer = {joinrel, outer, inner, type, extra};
   if (!bms_is_empty(joinrel->lateral_relids) || nulls_placeholder(root, offer)) return;
-  if (outlives_semi_join(root, offer)) return;  // another order of the joins does without
+  if (outlives_semi_join(root, offer)) return;  // another order of the joins avoids that
   offer_chain(state, offer, outer, kind);
   if (kind == JoinKind::kSemi) offer_chain(state, offer, inner, JoinKind::kRightSemi);
   if (kind == JoinKind::kAnti) offer_chain(state, offer, inner, JoinKind::kRightAnti);

@@ -1,6 +1,7 @@
-// x IN (sub-query) and x NOT IN (sub-query) where PostgreSQL keeps a SubPlan, which it always does for NOT IN: a semi
-// or anti join of the scan with the rows of the sub-query. NOT IN is true of a row whose x is not null and is not among
-// them, unless there is a null among them; and of every row when there are none. May ereport.
+// x IN (sub-query) and x NOT IN (sub-query), where PostgreSQL keeps a SubPlan; for NOT IN it always does. They become a
+// semi or anti join of the scan with the rows of the sub-query. NOT IN is true for every row if the sub-query has no
+// rows. Otherwise it is true for rows whose x is not NULL and not among the sub-query's rows, provided that these
+// contain no NULL. May ereport.
 #include <algorithm>
 
 #include "engine/exec/execution.hpp"
@@ -14,7 +15,7 @@ namespace strom::pg::planner {
 
 namespace {
 
-// The SubPlan of `clause`, when it is one whose rows do not depend on the row that is filtered. x <> ALL is NOT IN.
+// The SubPlan of `clause`, if its rows do not depend on the filtered row. x <> ALL is NOT IN.
 SubPlan* constant_rows(Node* clause, bool* negated) {
   *negated = is_notclause(clause);
   if (*negated) clause = reinterpret_cast<Node*>(get_notclausearg(reinterpret_cast<Expr*>(clause)));
@@ -28,12 +29,12 @@ SubPlan* constant_rows(Node* clause, bool* negated) {
   return subplan->subLinkType == ANY_SUBLINK ? subplan : nullptr;
 }
 
-// No relation of the query.
+// A relation number that the query does not use.
 Index relation_of_rows(const PlannerState* state) {
   return static_cast<Index>(std::max(state->scan_count, state->root->simple_rel_array_size));
 }
 
-// The comparison with a column in place of the SubPlan's parameter; nullptr when it is not one of `x = column`.
+// The comparison with a column instead of the SubPlan's parameter; nullptr when it is not of the form `x = column`.
 OpExpr* comparison_with_rows(const PlannerState* state, const SubPlan* subplan) {
   if (!IsA(subplan->testexpr, OpExpr)) return nullptr;
   auto* comparison = static_cast<OpExpr*>(copyObjectImpl(subplan->testexpr));
@@ -70,7 +71,7 @@ bool mentions_parameter(Node* expr, const SubPlan* subplan) {
   return Walk::visit(expr, &parameter);
 }
 
-// What is expected of the sub-query, as of a relation.
+// A relation with the estimates of the sub-query.
 RelOptInfo* expected_rows(const Plan* plan) {
   auto* rows = makeNode(RelOptInfo);
   rows->rows = clamp_row_est(plan->plan_rows);
@@ -88,7 +89,7 @@ EngineMembership* membership_of(PlannerState* state, RestrictInfo* clause) {
   SubPlan* subplan = constant_rows(reinterpret_cast<Node*>(clause->clause), &negated);
   if (subplan == nullptr) return nullptr;
   const auto* planned = static_cast<PlannerInfo*>(list_nth(root->glob->subroots, subplan->plan_id - 1));
-  // PostgreSQL evaluates it at the first row that it needs it for, or never.
+  // PostgreSQL evaluates the sub-query at the first row that needs it, or never.
   if (contain_volatile_functions(reinterpret_cast<Node*>(planned->parse))) return nullptr;
   OpExpr* comparison = comparison_with_rows(state, subplan);
   if (comparison == nullptr) return nullptr;

@@ -1,6 +1,7 @@
-// DISTINCT aggregates beside others, or of several arguments. The engine scans once for the others, and once for each
-// argument, grouped by the keys and the argument; PostgreSQL drops the copies that are left of these and makes each
-// into a transition state of one value. All states together are combined as those of other partial aggregations are:
+// DISTINCT aggregates beside others, or DISTINCT aggregates of several arguments. The engine scans once for the
+// aggregates without DISTINCT, and once for each argument of DISTINCT, grouped by the keys and the argument. PostgreSQL
+// removes the remaining duplicates of these scans and makes a transition state from each value. All states are then
+// combined as in other partial aggregations:
 //   CpuRelay            the query's aggregates for those below, which are written without DISTINCT
 //     Finalize Aggregate
 //       Append
@@ -26,7 +27,7 @@ namespace strom::pg::planner {
 
 namespace {
 
-// A path whose rows are its child's under the expressions of its target.
+// A path that returns its child's rows under the expressions of its target.
 struct RelayPath {
   CustomPath custom;
   List* fields;  // for each expression an IntList, see node::RelayField
@@ -66,11 +67,11 @@ Path* make_relay(RelOptInfo* rel, PathTarget* target, Path* child, List* fields)
 
 List* relay_value(int column) { return list_make4_int(column, -1, 0, 0); }
 
-// A state of what is in column `column`.
+// Makes a state from the value in column `column`.
 List* relay_state(const Aggref* aggregate, int column) {
   const auto* argument = linitial_node(TargetEntry, aggregate->args);
   const registry::TypeInfo* type = codec::engine_type(exprType(reinterpret_cast<Node*>(argument->expr)));
-  const registry::TypeId id = type != nullptr ? type->id : registry::TypeId::kBool;  // count() takes any
+  const registry::TypeId id = type != nullptr ? type->id : registry::TypeId::kBool;  // count() accepts any type
   const registry::AggregateInfo* info = aggregate_of(get_func_name(aggregate->aggfnoid), 1, id);
   if (info == nullptr) elog(ERROR, "aggregate %u has no state", aggregate->aggfnoid);
   registry::PartialFormat format = info->format;
@@ -84,17 +85,17 @@ Node* without_distinct(Node* node, void* context) {
   if (!IsA(node, Aggref)) return compat::mutate(node, without_distinct, context);
   auto* aggregate = makeNode(Aggref);
   *aggregate = *reinterpret_cast<Aggref*>(node);
-  aggregate->aggdistinct = NIL;  // its numbers (aggno, aggtransno) tell it from one that was written without
+  aggregate->aggdistinct = NIL;  // aggno and aggtransno distinguish it from one without DISTINCT
   return reinterpret_cast<Node*>(aggregate);
 }
 
-// What one of the scans groups by besides the keys, and what its SQL equality is.
+// What one of the scans groups by in addition to the keys, and the SQL equality of it.
 struct Argument {
   Node* expr;
   SortGroupClause* clause;
 };
 
-// The argument of an aggregate with DISTINCT, NULL where FILTER leaves the row out.
+// The argument of an aggregate with DISTINCT; NULL where FILTER excludes the row.
 Node* filtered_argument(const Aggref* aggregate) {
   auto* argument = linitial_node(TargetEntry, aggregate->args)->expr;
   if (aggregate->aggfilter == nullptr) return reinterpret_cast<Node*>(argument);
@@ -139,13 +140,13 @@ class MixedAggregates {
   }
 
  private:
-  // Sorts what the query asks for into keys, aggregates without DISTINCT, and arguments of the others.
+  // Sorts the query's expressions into keys, aggregates without DISTINCT, and arguments of aggregates with DISTINCT.
   bool collect() {
     final_ = copy_pathtarget(grouped_rel_->reltarget);
     final_->exprs = reinterpret_cast<List*>(without_distinct(reinterpret_cast<Node*>(final_->exprs), nullptr));
     having_ = without_distinct(extra_->havingQual, nullptr);
     partial_ = partial_target(root_, final_, having_, clauses_);
-    // A filter without columns, above the node, would take the row of an empty set of keys, too.
+    // A gating filter above the node would remove the row of an empty set of keys as well.
     if (has_sets() && input_->scan->gated) return false;
     if (has_sets() && add_grouping_sets(root_, input_, partial_, &clauses_) == NIL) return false;
     distinct_ = written_with_distinct();
@@ -156,8 +157,8 @@ class MixedAggregates {
       auto* expr = static_cast<Node*>(lfirst(cell));
       const Index ref = get_pathtarget_sortgroupref(partial_, i++);
       if (!IsA(expr, Aggref)) {
-        if (is_label(expr)) continue;                                            // each part has its own
-        if (ref == 0 && !(has_sets() && IsA(expr, GroupingFunc))) return false;  // known by another key only
+        if (is_label(expr)) continue;                                            // each part has its own label
+        if (ref == 0 && !(has_sets() && IsA(expr, GroupingFunc))) return false;  // depends on another key
         add_column_to_pathtarget(keys_, reinterpret_cast<Expr*>(expr), ref);
         continue;
       }
@@ -169,14 +170,14 @@ class MixedAggregates {
         return false;
     }
     if (has_sets() && has_key_as_argument()) return false;
-    if (others_ == NIL && has_empty_set()) return false;  // nobody would have its row when there are no rows
+    if (others_ == NIL && has_empty_set()) return false;  // for no rows, no part would make the empty set's row
     return arguments_ != NIL && !refuses(partial_without_distinct());
   }
 
   bool has_sets() const { return root_->parse->groupingSets != NIL; }
 
-  // The node's outputs are found by their expressions, and the argument would be taken for the key, which is NULL in
-  // some sets.
+  // True if an argument is also a key. The node's outputs are found by their expressions, so the argument would be
+  // confused with the key, which is NULL in some sets.
   bool has_key_as_argument() const {
     auto* keys = reinterpret_cast<List*>(compat::below_grouping(root_, reinterpret_cast<Node*>(keys_->exprs)));
     ListCell* cell;
@@ -191,7 +192,7 @@ class MixedAggregates {
     return IsA(expr, GroupingFunc) && reinterpret_cast<const GroupingFunc*>(expr)->refs == NIL;
   }
 
-  // The query's aggregates with DISTINCT.
+  // The query's aggregates that have DISTINCT.
   List* written_with_distinct() {
     List* exprs = list_copy(grouped_rel_->reltarget->exprs);
     if (extra_->havingQual != nullptr) exprs = lappend(exprs, extra_->havingQual);
@@ -235,7 +236,7 @@ class MixedAggregates {
     return true;
   }
 
-  // A number that no clause of the query has.
+  // A reference number that no clause of the query uses.
   Index free_reference() const {
     Index highest = 0;
     ListCell* cell;
@@ -258,7 +259,7 @@ class MixedAggregates {
     return refusal != nullptr;
   }
 
-  // Groups by the keys and `argument`, unless that is nullptr.
+  // The number of groups by the keys and `argument`, which may be nullptr.
   double estimate(Node* argument) const {
     if (has_sets()) return estimate_sets(root_, extra_->targetList, input_->rows, argument);
     List* exprs = list_copy(keys_->exprs);
@@ -266,7 +267,7 @@ class MixedAggregates {
     return exprs == NIL ? 1 : estimate_num_groups(root_, exprs, input_->rows, nullptr, nullptr);
   }
 
-  // `common`: reference of the argument that the part groups by.
+  // `common`: the reference of the argument by which the part groups.
   EngineAggregation* aggregation_of(PathTarget* target, double groups, Index common) {
     List* clauses = NIL;
     List* sets = has_sets() ? add_grouping_sets(root_, input_, target, &clauses, common) : NIL;
@@ -275,7 +276,7 @@ class MixedAggregates {
     return aggregation;
   }
 
-  // For each expression of partial_ its column in `target`; for aggregates without one what `state` gives.
+  // For each expression of partial_ its column in `target`. For aggregates without a column, the result of `state`.
   template <class State>
   List* fields(const PathTarget* target, State state) {
     List* result = NIL;
@@ -301,7 +302,7 @@ class MixedAggregates {
                       fields(target, [](const Aggref*) { return relay_value(0); }));
   }
 
-  // nullptr when the engine cannot group by it, or too much would be left.
+  // nullptr when the engine cannot group by the argument, or when grouping would leave too many rows.
   Path* part_of(const Argument* argument) {
     PathTarget* target = copy_pathtarget(keys_);
     add_column_to_pathtarget(target, reinterpret_cast<Expr*>(argument->expr), argument->clause->tleSortGroupRef);
@@ -347,12 +348,12 @@ class MixedAggregates {
   EngineInput* input_;
   List* clauses_;
   const bool is_only_way_;
-  PathTarget* final_ = nullptr;    // grouped_rel_'s with aggregates that are written without DISTINCT
-  Node* having_ = nullptr;         // likewise
-  PathTarget* partial_ = nullptr;  // what each part emits
+  PathTarget* final_ = nullptr;    // grouped_rel_'s target, with DISTINCT removed from its aggregates
+  Node* having_ = nullptr;         // HAVING, likewise
+  PathTarget* partial_ = nullptr;  // the output of each part
   PathTarget* keys_ = nullptr;
-  List* distinct_ = NIL;   // of Aggref: those that are written with it
-  List* others_ = NIL;     // of Aggref, partial: the others
+  List* distinct_ = NIL;   // of Aggref: the aggregates with DISTINCT
+  List* others_ = NIL;     // of Aggref, partial: the aggregates without DISTINCT
   List* arguments_ = NIL;  // of Argument*
 };
 

@@ -1,4 +1,4 @@
-// The kinds of path, one source file each, and what they share. All functions may ereport.
+// The kinds of paths, one source file for each, and their shared functions. All functions may ereport.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
@@ -6,40 +6,40 @@
 
 namespace strom::pg::planner {
 
-/// scan_path.cpp: offers CpuScan for a base relation, and remembers it for joins and aggregation. `tells_all`: also
-/// where the table is so small that it is not worth while, because EXPLAIN tells of all expressions.
+/// scan_path.cpp: offers CpuScan for a base relation, and records it for joins and aggregation. `tells_all`: also for a
+/// table that is too small to be worth it, because EXPLAIN reports all expressions.
 void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* rte, bool tells_all);
 
-/// scan_path.cpp: why the engine does not read a table that it knows, whatever its columns are; nullptr: it does.
+/// scan_path.cpp: why the engine does not read a table of a known kind, apart from its columns; nullptr when it does.
 const char* why_not_scanned(const PlannerInfo* root, const RelOptInfo* rel, const RangeTblEntry* rte);
 
-/// block_ranges.cpp: lets BRIN indexes choose the blocks that a heap table's scan reads, when that is cheaper.
+/// block_ranges.cpp: lets BRIN indexes select the blocks that a heap table's scan reads, if that is cheaper.
 void choose_block_ranges(PlannerInfo* root, EngineScan* scan);
 
-/// block_ranges.cpp: the scan reads a sample, whose rows and pages PostgreSQL has estimated as the table's.
+/// block_ranges.cpp: lets the scan read a sample. PostgreSQL has estimated the sample's rows and pages as the table's.
 void choose_sample(PlannerInfo* root, EngineScan* scan, const TableSampleClause* sample);
 
-/// How many pages of a table are asked for whether they are in shared buffers.
+/// Number of a table's pages that are checked for being in shared buffers.
 inline constexpr int kAskedPages = 16;
-/// scan_path.cpp: fills columns and estimates of `scan` for `attributes` (as pull_varattnos() has them).
+/// scan_path.cpp: fills in columns and estimates of `scan` for `attributes` (numbered as by pull_varattnos()).
 void describe(EngineScan* scan, table::KindNumber kind, const Bitmapset* attributes, int asked_pages = kAskedPages);
-/// scan_path.cpp: a scan without filters; `rel` is one table or the parent of some.
+/// scan_path.cpp: a scan without filters. `rel` is a table or the parent of tables.
 EngineScan* make_scan(RelOptInfo* rel, const RangeTblEntry* rte);
 
-/// membership.cpp: `clause` as a join with a sub-query's rows; nullptr when it is none, or none for the engine.
+/// membership.cpp: `clause` as a join with the rows of a sub-query; nullptr when it is no such clause or unsupported.
 EngineMembership* membership_of(PlannerState* state, RestrictInfo* clause);
-/// membership.cpp: adds the joins of the scan's memberships to `input`, which is the scan.
+/// membership.cpp: adds the joins of the scan's memberships to `input`, which is just the scan.
 void join_memberships(PlannerInfo* root, EngineInput* input);
 
-/// append_scan.cpp: the table that has `relid` among its partitions or inheritance children, or among theirs; `relid`
-/// itself when there is none.
+/// append_scan.cpp: the topmost table that has `relid` among its partitions or inheritance children, at any depth;
+/// `relid` itself when there is none.
 Index topmost_parent(const PlannerInfo* root, Index relid);
-/// append_scan.cpp: one scan of all leaves of `parent` with columns and estimates; nullptr when the engine cannot read
-/// them as one. The scans of the leaves are remembered, without their filters.
+/// append_scan.cpp: one scan of all leaves of `parent`, with columns and estimates; nullptr when the engine cannot read
+/// them as one. The leaves' scans are recorded without their filters.
 EngineScan* append_scan(PlannerState* state, Index parent, const Bitmapset* attributes);
-/// append_scan.cpp: how PostgreSQL chooses among the leaves of `scan` while the plan runs; nullptr when it does not.
+/// append_scan.cpp: PostgreSQL's run-time pruning of the leaves of `scan`; nullptr when there is none.
 PartitionPruneInfo* leaf_pruning(PlannerInfo* root, const EngineScan* scan);
-/// append_scan.cpp: the column of `leaf` behind column `attnum` of `parent`.
+/// append_scan.cpp: the column of `leaf` that corresponds to column `attnum` of `parent`.
 AttrNumber leaf_column(const PlannerInfo* root, Index leaf, Index parent, AttrNumber attnum);
 
 /// join_path.cpp: offers CpuJoin for `outer` joined with `inner`.
@@ -50,32 +50,32 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
 void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel, GroupPathExtraData* extra);
 void offer_distinct(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* distinct_rel);
 
-/// top_path.cpp: the order of the type's default operator class, which is the engine's; texts by bytes.
+/// top_path.cpp: true for the order of the type's default operator class, by bytes for texts: the engine's order.
 bool is_engine_order(const Node* key, Oid sort_operator, bool* descending);
 
-/// top_path.cpp: offers CpuScan or CpuJoin below a sort of which a LIMIT takes the first rows.
+/// top_path.cpp: offers CpuScan or CpuJoin below a sort whose first rows a LIMIT takes.
 void offer_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel);
-/// top_path.cpp: the same below a window of whose rows, in each partition, a filter outside takes the first ones.
+/// top_path.cpp: offers the same below a window, if an outer filter takes only the first rows of each partition.
 void offer_window_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* window_rel);
 
-/// append_path.cpp: offer CpuScan of all partitions of a table that is alone in its query, below its sort and as its
+/// append_path.cpp: offers CpuScan of all partitions of a table that is alone in its query, below its sort and as its
 /// result.
 void offer_sorted_partitions(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel);
 void offer_partitions(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* final_rel);
 
-/// engine_path.cpp: a path over `input`, with costs (costs/cost.cpp). `aggregation` nullptr: the path emits the rows
-/// that `target` names; `top` nullptr: all of them.
+/// engine_path.cpp: a path over `input`, with costs (costs/cost.cpp). `aggregation` nullptr: the path returns the rows
+/// of `target`. `top` nullptr: it returns all rows.
 EnginePath* make_engine_path(RelOptInfo* parent, PathTarget* target, EngineInput* input, EngineAggregation* aggregation,
                              EngineTop* top = nullptr);
 
-/// engine_path.cpp: the cheapest chain that produces `rel`; nullptr when there is none, or PostgreSQL has found that
-/// `rel` has no rows.
+/// engine_path.cpp: the cheapest chain that produces `rel`; nullptr when there is none, or when PostgreSQL has found
+/// that `rel` is empty.
 EngineInput* input_of(PlannerState* state, RelOptInfo* rel);
 
-/// sort_path.cpp: offers CpuScan or CpuJoin with its rows in the query's order.
+/// sort_path.cpp: offers CpuScan or CpuJoin with the rows in the query's order.
 void offer_sorted_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel);
 
-/// plan/make_plan.cpp: PlanCustomPath and what identifies our paths.
+/// plan/make_plan.cpp: PlanCustomPath; its address identifies our paths.
 const CustomPathMethods* engine_path_methods();
 
 }  // namespace strom::pg::planner

@@ -1,4 +1,4 @@
-// CpuScan: a base relation that the engine reads. May ereport, but for the marked C++ part.
+// CpuScan: a base relation that the engine reads. May ereport, except for the marked C++ part.
 #include <math.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace strom::pg::planner {
 
 namespace {
 
-// Methods that decide by a row's place alone, with the same result when the table is read again.
+// Sampling methods that decide by a row's position alone and repeatably.
 bool is_known_sample(const RangeTblEntry* rte) {
   const TableSampleClause* sample = rte->tablesample;
   if (sample->tsmhandler != F_BERNOULLI && sample->tsmhandler != F_SYSTEM) return false;
@@ -25,7 +25,7 @@ bool is_known_sample(const RangeTblEntry* rte) {
          !contain_volatile_functions(reinterpret_cast<Node*>(rte->tablesample));
 }
 
-// System columns other than tableoid and ctid, whole rows.
+// True for whole rows, and for system columns except tableoid and ctid.
 bool wants_more_than_columns(const Bitmapset* attributes) {
   int member = -1;
   while ((member = bms_next_member(attributes, member)) >= 0)
@@ -45,7 +45,7 @@ bool is_range_operator(Oid operation) {
          operation == TIDGreaterOperator || operation == TIDGreaterEqOperator;
 }
 
-// The clause says where in `rel` its rows are: PostgreSQL goes straight to these pages, as tidpath.c finds out.
+// True if the clause selects rows by their ctid. PostgreSQL reads just their pages, see tidpath.c.
 bool selects_tids(const RelOptInfo* rel, Node* clause) {
   List* arguments = NIL;
   if (IsA(clause, OpExpr) && is_range_operator(reinterpret_cast<OpExpr*>(clause)->opno))
@@ -105,7 +105,7 @@ bool all_readable(const EngineScan* scan, const void* exprs) {
 struct PricedClause {
   RestrictInfo* clause;
   Cost cost;
-  int place;  // in the query
+  int place;  // its position in the query
 };
 
 int compare_clauses(const void* left, const void* right) {
@@ -116,7 +116,7 @@ int compare_clauses(const void* left, const void* right) {
   return a->place - b->place;
 }
 
-// As order_qual_clauses() of createplan.c: by security level, then by cost.
+// Orders clauses like order_qual_clauses() of createplan.c: by security level, then by cost.
 List* evaluation_order(PlannerInfo* root, List* clauses) {
   const int count = list_length(clauses);
   if (count < 2) return clauses;
@@ -205,7 +205,7 @@ void describe(EngineScan* scan, table::KindNumber kind, const Bitmapset* attribu
 
 namespace {
 
-// Splits the filters; what keeps the engine from scanning, or nullptr.
+// Splits the filters. Returns why the engine cannot scan, or nullptr.
 const char* split_scan(PlannerState* state, EngineScan* scan) {
   constexpr const char* kUnreadable = "a column that is needed cannot be read";
   constexpr const char* kTooLarge = "its filters are too large for the rows that are expected";
@@ -215,7 +215,7 @@ const char* split_scan(PlannerState* state, EngineScan* scan) {
   if (scan->weight > most_weight(state)) return kTooLarge;
   split_filters(state, scan);
   if (scan->operations > kMostOperations) return kTooLarge;
-  // PostgreSQL evaluates these on the rows that the engine returns.
+  // PostgreSQL evaluates these filters on the rows that the engine returns.
   if (!all_readable(scan, extract_actual_clauses(scan->host_quals, false))) return kUnreadable;
   return nullptr;
 }
@@ -233,7 +233,7 @@ void estimate_rows(PlannerInfo* root, EngineScan* scan) {
   ListCell* cell;
   foreach (cell, scan->quals)
     if (!is_membership(scan, lfirst(cell))) quals = lappend(quals, lfirst(cell));
-  // A parent's statistics are often missing, but those of its children have been used.
+  // A parent often has no statistics of its own, but the estimate already used those of its children.
   if (scan->leaves != NIL && scan->host_quals == NIL && scan->memberships == NIL)
     scan->rows_out = rel->rows;
   else
@@ -250,7 +250,7 @@ bool reads_out_of_line(const EngineScan* scan, const RestrictInfo* clause) {
   return false;
 }
 
-// Values out of line are needed by rows that the filters leave which can do without.
+// Estimates the fallback rows: rows that pass the filters which need no out-of-line values.
 void estimate_fallback(PlannerInfo* root, EngineScan* scan) {
   if (scan->stored.out_of_line == 0) return;
   List* others = NIL;
@@ -267,7 +267,7 @@ void offer(PlannerInfo* root, EngineScan* scan, bool has_columns) {
   estimate_rows(root, scan);
   estimate_fallback(root, scan);
   RelOptInfo* rel = scan->rel;
-  // The share of other chunks of what passes the filters is small, or none.
+  // In chunks that statistics rule out, hardly any row passes the filters.
   if (const double left = scan->leaves == NIL ? table::kind(scan->kind).rows_left(rel) : -1; left >= 0) {
     scan->rows_out = fmin(scan->rows_out, clamp_row_est(left));
     scan->rows_in = fmax(scan->rows_out, left);
@@ -287,11 +287,11 @@ void offer(PlannerInfo* root, EngineScan* scan, bool has_columns) {
   cost_scan(input);
   join_memberships(root, input);
   remember(make_state(root), input);
-  if (!guc::pg_strom::enable_gpuscan || !has_columns) return;  // counting needs no rows to be handed over
+  if (!guc::pg_strom::enable_gpuscan || !has_columns) return;  // a scan without columns returns no rows
   add_path(rel, reinterpret_cast<Path*>(make_engine_path(rel, rel->reltarget, input, nullptr)));
 }
 
-// The one scan of all leaves below `parent`, or nullptr when each is on its own.
+// The scan of all leaves below `parent`, or nullptr when each leaf is scanned separately.
 EngineScan* scan_of_leaves(PlannerInfo* root, Index parent) {
   RelOptInfo* rel = root->simple_rel_array[parent];
   const RangeTblEntry* rte = root->simple_rte_array[parent];
@@ -311,23 +311,23 @@ EngineScan* scan_of_leaves(PlannerInfo* root, Index parent) {
   return scan_of(state, parent);
 }
 
-// Paths of single leaves are of use besides one scan of all: PostgreSQL drops the paths of a partitioned table that is
-// alone in a query, to make them anew from its partitions' with the query's outputs, and joins or aggregates partition
-// by partition.
+// True if paths of single leaves are needed besides the scan of all leaves. PostgreSQL drops the paths of a partitioned
+// table that is alone in a query, and makes new ones from the paths of its partitions, with the query's outputs. It
+// also joins or aggregates partition by partition.
 bool wants_leaf_paths(const PlannerInfo* root, Index parent) {
   if (bms_is_empty(catalog::referenced_attributes(root->simple_rel_array[parent]))) return false;  // see offer()
   return enable_partitionwise_join || enable_partitionwise_aggregate ||
          bms_equal(root->all_baserels, root->simple_rel_array[parent]->relids);
 }
 
-// The filters of `leaf` are those of its parent, whose judgement is taken over; false when they are not quite.
+// Copies the judgement of the parent's filters to `leaf`, which has the same filters; false when they differ.
 bool take_filters_over(const EngineScan* parent, EngineScan* leaf) {
   const List* judged = parent->rel->baserestrictinfo;
   const int count = list_length(judged);
   if (parent->host_quals != NIL || parent->memberships != NIL || count != list_length(leaf->rel->baserestrictinfo))
     return false;
   if (count == 0) return true;
-  int place = -1;  // many are in the order of the query
+  int place = -1;  // most filters are in the order of the query
   ListCell* cell;
   foreach (cell, parent->quals) {
     do place = (place + 1) % count;
@@ -341,8 +341,8 @@ bool take_filters_over(const EngineScan* parent, EngineScan* leaf) {
   return true;
 }
 
-// A table so small, and alone in its query, that what starts the engine costs more than PostgreSQL's evaluation of any
-// expressions that could be lowered. There are statements with very many of them.
+// True for a small table that is alone in its query, if starting the engine costs more than PostgreSQL's evaluation of
+// any expressions that could be lowered. Some statements have very many expressions, and this saves judging them.
 bool is_beneath_notice(const PlannerInfo* root, const RelOptInfo* rel) {
   if (!bms_equal(root->all_baserels, rel->relids)) return false;
   const double rows = std::max(static_cast<double>(rel->tuples), rel->rows);
@@ -350,7 +350,7 @@ bool is_beneath_notice(const PlannerInfo* root, const RelOptInfo* rel) {
   return rel->pages * std::max(seq_page_cost, random_page_cost) + evaluation < guc::pg_strom::cpu_setup_cost;
 }
 
-// One table; `all` is the scan that it is a leaf of, or nullptr.
+// Offers a scan of one table. `all` is the scan of which it is a leaf, or nullptr.
 void offer_table(PlannerInfo* root, RelOptInfo* rel, const RangeTblEntry* rte, const EngineScan* all) {
   const table::KindNumber kind = table::find_kind(rel, rte);
   if (kind == table::kNoKind || (rte->tablesample != nullptr && !table::kind(kind).has_blocks())) return;

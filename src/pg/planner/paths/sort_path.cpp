@@ -1,5 +1,6 @@
-// ORDER BY over a scan or join of ours without a LIMIT: engine threads sort the rows, and the node hands them over in
-// order. Where they do not fit, or PostgreSQL decides some of them, the node sorts by PostgreSQL's means. May ereport.
+// ORDER BY without LIMIT over one of our scans or joins. Engine threads sort the rows, and the node returns them in
+// order. If the rows do not fit into memory, or if there are fallback rows, the node uses PostgreSQL's sort. May
+// ereport.
 #include "pg/guc/guc.hpp"
 #include "pg/planner/costs/cost.hpp"
 #include "pg/planner/lowering/lower_check.hpp"
@@ -9,15 +10,15 @@ namespace strom::pg::planner {
 
 namespace {
 
-// Of a row, its place in the order, and of each column what a text takes besides its bytes, or a value of 16 bytes more
-// than a narrow one of PostgreSQL's.
+// Additional bytes in the engine's sort: kRowBytes for the row's place in the order, and kColumnBytes for each column
+// (a text's overhead, or the difference between the engine's 16 bytes and PostgreSQL's narrower value).
 constexpr double kRowBytes = 8, kColumnBytes = 17;
 
 double row_bytes(const PathTarget* target) {
   return kRowBytes + kColumnBytes * list_length(target->exprs) + target->width;
 }
 
-// The columns of the query's order; NIL when one is none of the node's, or the engine does not sort by its type.
+// The columns of the query's order. NIL when one is not an output of the node, or the engine cannot sort by its type.
 List* sort_keys(PlannerInfo* root) {
   PlannerState* state = find_state(root);
   List* keys = NIL;
@@ -36,8 +37,8 @@ List* sort_keys(PlannerInfo* root) {
   return keys;
 }
 
-// Rows are compared as numbers where their first keys differ, which is where the engine gains on PostgreSQL's sort: not
-// for texts, nor when many rows have the same first key.
+// True if the first key, as a number, decides most comparisons. Only then the engine is faster than PostgreSQL's sort;
+// it is not for texts, nor if many rows have the same first key.
 bool is_decided_by_first(PlannerInfo* root, const List* keys, double rows) {
   constexpr double kMostAlike = 16;
   Var* first = static_cast<EngineSortKey*>(linitial(keys))->column;

@@ -12,11 +12,11 @@ using engine::plan::SpatialMatch;
 
 namespace {
 
-/// How a predicate sees its arguments.
+/// The arguments of a predicate.
 struct Predicate {
   const char* name;
   SpatialMatch match;
-  int polygon;  // which argument it is; -1: either
+  int polygon;  // index of the polygon argument; -1: either one
 };
 
 constexpr Predicate kPredicates[] = {
@@ -29,12 +29,12 @@ const char* postgis_name(Oid function) {
   return codec::extension_of_function(function) == "postgis" ? get_func_name(function) : nullptr;
 }
 
-/// The call's function is PostGIS's; its name, or nullptr.
+/// The name if the call's function belongs to PostGIS, or nullptr.
 const char* postgis_function(const Node* expr) {
   return IsA(expr, FuncExpr) ? postgis_name(reinterpret_cast<const FuncExpr*>(expr)->funcid) : nullptr;
 }
 
-/// The same of an operator.
+/// The same for an operator.
 const char* postgis_operator(Node* expr) {
   if (!IsA(expr, OpExpr)) return nullptr;
   auto* op = reinterpret_cast<OpExpr*>(expr);
@@ -51,8 +51,8 @@ bool literal_srid(Node* expr, int32_t* srid) {
   return is_known_srid(*srid);
 }
 
-/// The coordinates of a point that the query makes of them: st_makepoint(x, y), st_point(x, y), st_point(x, y, srid),
-/// st_setsrid(one of these, srid). NIL for others.
+/// The coordinates of a point that the query makes: st_makepoint(x, y), st_point(x, y), st_point(x, y, srid), or
+/// st_setsrid(one of these, srid). NIL for other expressions.
 List* coordinates_of(Node* expr, int32_t* srid) {
   const char* name = postgis_function(expr);
   if (name == nullptr) return NIL;
@@ -69,13 +69,14 @@ List* coordinates_of(Node* expr, int32_t* srid) {
   return list_make2(linitial(args), lsecond(args));
 }
 
-/// What a column is declared to hold, as geometry(Point) and geometry(Polygon, 4326) say it; 0: anything.
+/// The kind of geometry that a column is declared to hold, as in geometry(Point) or geometry(Polygon, 4326); 0: any
+/// kind.
 int declared_kind(const Node* expr) {
   const int32_t typmod = exprTypmod(expr);
   return typmod < 0 ? 0 : (typmod & 0xFC) >> 2;
 }
 
-/// st_intersects does not say which side has the polygons.
+/// True if it is known which side has the polygons; st_intersects alone does not say it.
 bool tells_sides(Node* polygon, Node* point) {
   constexpr int kPoint = 1, kPolygon = 3, kMultiPolygon = 6;
   int32_t ignored;
@@ -103,21 +104,21 @@ struct Clause {
   Relids outer;
 };
 
-/// What a row is indexed or looked up by: the coordinates of a point that the query makes, or the geometry.
+/// The key of a row in the index or look-up: the coordinates of a point that the query makes, or the geometry.
 List* place_of(Node* geometry, bool* by_coordinates, int32_t* srid) {
   List* coordinates = coordinates_of(geometry, srid);
   *by_coordinates = coordinates != NIL;
   return *by_coordinates ? list_copy(coordinates) : list_make1(geometry);
 }
 
-/// May be points.
+/// True if the values may be points.
 bool may_be_point(const Node* expr) {
   constexpr int kPoint = 1;
   const int kind = declared_kind(expr);
   return kind == 0 || kind == kPoint;
 }
 
-/// Adds the distance of st_dwithin to the keys of the side that it is of; one without columns is the outer side's.
+/// Adds the distance of st_dwithin to the keys of its side. A distance without columns goes to the outer side.
 bool add_distance(PlannerState* state, const Clause& clause, const EngineJoin* join, List** outer, List** inner) {
   auto* distance = static_cast<Node*>(lthird(clause.args));
   Relids used = pull_varnos(state->root, distance);
@@ -127,7 +128,7 @@ bool add_distance(PlannerState* state, const Clause& clause, const EngineJoin* j
   return side != nullptr;
 }
 
-/// Keys of joins that have a tree: of two points and a distance, or of two boxes.
+/// Sets the keys of joins by a tree: two points and a distance, or two boxes.
 bool set_tree_keys(PlannerState* state, const Clause& clause, SpatialMatch match, EngineJoin* join, int* operations) {
   for (int side = 0; side < 2; ++side) {
     auto* of_inner = static_cast<Node*>(list_nth(clause.args, side));

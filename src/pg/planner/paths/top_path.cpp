@@ -1,5 +1,6 @@
-// ORDER BY … LIMIT n over a scan or join of ours: the engine hands over rows that can be among the first n by the first
-// sort key, and PostgreSQL's Sort above decides. Likewise the first rows of each partition of a window. May ereport.
+// ORDER BY … LIMIT n over one of our scans or joins. The engine returns the rows that can be among the first n by the
+// first sort key, and PostgreSQL's Sort above decides. The same for the first rows of each partition of a window.
+// May ereport.
 #include <cmath>
 
 #include "pg/codec/type_map.hpp"
@@ -16,14 +17,14 @@ namespace strom::pg::planner {
 
 namespace {
 
-// More would be kept by each worker, for less gain.
+// With more rows, each worker would hold more of them for less gain.
 constexpr double kMostRows = 100000;
 
-// root->limit_tuples is an estimate unless both are literals.
+// root->limit_tuples is an estimate unless LIMIT and OFFSET are literals.
 bool is_literal(const Node* node) { return node == nullptr || IsA(node, Const); }
 
-// Rows that are not handed over are not projected either, and must not hide an error by that: the engine computes what
-// can fail for all rows, and hands over those for which it does. False when it cannot.
+// Rows that are not returned are not projected either, which must not hide an error. So the engine computes expressions
+// that can fail for all rows, and also returns the rows for which they fail. False when it cannot compute them.
 bool hides_no_error(PlannerState* state, const EngineInput* input, const PathTarget* target, EngineTop* top) {
   int all = 0;
   ListCell* cell;
@@ -83,9 +84,9 @@ void offer_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordere
 
 namespace {
 
-// More rows of each partition would be kept in order for less gain.
+// With more rows of each partition, keeping them in order costs more and gains less.
 constexpr int64_t kMostOfPartition = 1000;
-// Of the rows, those that may be left for it to be worth it.
+// It is worth it if at most this share of the rows is returned.
 constexpr double kWorthwhileTop = 0.5;
 
 List* window_functions(List* exprs) {
@@ -103,12 +104,12 @@ List* window_functions(List* exprs) {
   return found;
 }
 
-// Functions whose result depends on no row that comes after, but by being equal in the order.
+// True for functions whose result depends on no later row, except on rows that are equal in the order.
 bool is_numbering(const WindowFunc* function) {
   return function->winfnoid == F_ROW_NUMBER || function->winfnoid == F_RANK_ || function->winfnoid == F_DENSE_RANK_;
 }
 
-// The highest number that passes; 0 when it is not known while planning, or too many pass.
+// The highest row number that passes the limit; 0 when planning does not know it, or when too many rows pass.
 int64_t highest_number(const compat::WindowLimit* limit) {
   const auto* literal = reinterpret_cast<const Const*>(limit->limit);
   if (!IsA(literal, Const) || literal->constisnull) return 0;
@@ -128,7 +129,7 @@ int64_t highest_number(const compat::WindowLimit* limit) {
   return less ? value - 1 : value;
 }
 
-// The first usable one of the conditions that all have to hold.
+// Uses the first suitable one of the conditions, all of which must hold.
 bool find_limit(const WindowClause* window, List* functions, EngineTop* top) {
   ListCell* cell;
   foreach (cell, functions) {
@@ -145,7 +146,7 @@ bool find_limit(const WindowClause* window, List* functions, EngineTop* top) {
   return false;
 }
 
-// The only window of the query, when its functions do nothing but number its rows.
+// The query's only window if its functions only number its rows; else nullptr.
 const WindowClause* numbering_window(List* functions, const Query* parse) {
   const WindowClause* window = nullptr;
   ListCell* cell;
@@ -159,10 +160,10 @@ const WindowClause* numbering_window(List* functions, const Query* parse) {
   return window;
 }
 
-// Whether the engine can tell the partitions apart, in memory that there is.
+// True if the engine can distinguish the partitions within the available memory.
 bool take_partition(PlannerInfo* root, PlannerState* state, const WindowClause* window, double input_rows,
                     EngineTop* top) {
-  constexpr double kPartitionBytes = 256;  // besides the places of its rows
+  constexpr double kPartitionBytes = 256;  // in addition to the places of its rows
   ListCell* cell;
   foreach (cell, window->partitionClause) {
     Node* expr = get_sortgroupclause_expr(lfirst_node(SortGroupClause, cell), root->processed_tlist);
@@ -177,7 +178,7 @@ bool take_partition(PlannerInfo* root, PlannerState* state, const WindowClause* 
   return top_rows_left(top, input_rows) < input_rows * kWorthwhileTop;
 }
 
-// PostgreSQL's node above `sorted`, as it has planned it above something else.
+// A copy of PostgreSQL's planned node over another path, `sorted`.
 Path* window_over(const WindowAggPath* planned, Path* sorted) {
   auto* path = makeNode(WindowAggPath);
   *path = *planned;

@@ -1,4 +1,5 @@
-// PlanCustomPath: a path of ours to a CustomScan with its program. May ereport; C++ only inside boundary::entry.
+// PlanCustomPath: turns one of our paths into a CustomScan with its program. May ereport; C++ only inside
+// boundary::entry.
 #include "pg/boundary/boundary.hpp"
 #include "pg/node/node.hpp"
 #include "pg/planner/plan/make_plan_spec.hpp"
@@ -10,7 +11,7 @@ namespace strom::pg::planner {
 
 namespace {
 
-/// Everything that the node evaluates or shows refers to these columns.
+/// Adds the columns to which everything that the node evaluates or shows refers.
 void add_input_vars(PlanSlots* slots, const EngineInput* input) {
   add_vars(slots, bare_clauses(input->scan->quals));
   ListCell* cell;
@@ -27,7 +28,7 @@ void add_input_vars(PlanSlots* slots, const EngineInput* input) {
 
 List* as_target_list(List* exprs) {
   if (exprs == NIL)
-    exprs = list_make1(makeNullConst(INT4OID, -1, InvalidOid));  // an empty list would mean the table's row
+    exprs = list_make1(makeNullConst(INT4OID, -1, InvalidOid));  // an empty list would mean the table's whole row
   List* tlist = NIL;
   ListCell* cell;
   foreach (cell, exprs)
@@ -36,8 +37,8 @@ List* as_target_list(List* exprs) {
   return tlist;
 }
 
-// PostgreSQL has planned whole scans. Of a bitmap heap scan only what makes the bitmap is wanted, of a sample scan the
-// sampling.
+// PostgreSQL has planned whole scans. Keeps only the part that makes the bitmap of a bitmap heap scan, or a sample
+// scan's sampling.
 BlockSelectors take_block_selectors(const EngineInput* input, List* custom_plans) {
   List* scans = NIL;
   int next = 0;
@@ -56,7 +57,7 @@ BlockSelectors take_block_selectors(const EngineInput* input, List* custom_plans
     if (chosen) {
       ListCell* place = list_nth_cell(custom_plans, next);
       auto* plan = static_cast<Plan*>(lfirst(place));
-      if (IsA(plan, Result)) plan = plan->lefttree;  // of pseudoconstant filters
+      if (IsA(plan, Result)) plan = plan->lefttree;  // made for pseudoconstant filters
       if (IsA(plan, BitmapHeapScan)) {
         filters = reinterpret_cast<BitmapHeapScan*>(plan)->bitmapqualorig;
         plan = plan->lefttree;
@@ -76,7 +77,7 @@ struct Written {
   List* params;
 };
 
-// C++: writes the program and turns it into nodes.
+// C++: writes the program and converts it to nodes.
 Written write_program(PlannerInfo* root, const EnginePath* path, const List* child_plans, const List* outputs,
                       PlanSlots* slots, const BlockSelectors& selectors) {
   return boundary::entry([&]() -> Written {

@@ -17,7 +17,7 @@ using node::PlanSpec;
 
 namespace {
 
-// Columns become positions in custom_scan_tlist. May ereport.
+// Replaces columns by positions in custom_scan_tlist. May ereport.
 Node* to_slots(Node* node, void* context) {
   if (node == nullptr) return nullptr;
   if (IsA(node, PlaceHolderVar))
@@ -63,7 +63,8 @@ std::vector<int> slots_of(const std::vector<SourceColumnRef>& columns, const Pla
   return result;
 }
 
-// EXPLAIN cannot print a PlaceHolderVar; setrefs.c removes them from what it knows. May ereport.
+// Removes PlaceHolderVars, which EXPLAIN cannot print. setrefs.c removes them only from expressions that it knows.
+// May ereport.
 Node* without_placeholders(Node* node, void* context) {
   if (node == nullptr) return nullptr;
   if (IsA(node, PlaceHolderVar))
@@ -71,7 +72,7 @@ Node* without_placeholders(Node* node, void* context) {
   return compat::mutate(node, without_placeholders, context);
 }
 
-// Large expressions are not shown: copies and texts of them take as long as all else. May ereport.
+// Large expressions are not shown: copying and printing them would take as long as the rest of planning. May ereport.
 Node* shown_expression(Node* expr) {
   constexpr int kMostShown = 1000;
   if (expr == nullptr || weight_of(list_make1(expr), kMostShown) > kMostShown) return nullptr;
@@ -107,7 +108,7 @@ void set_leaves(PlannerInfo* root, const EngineScan* scan, const std::vector<Sou
   pipeline->pruning = guard([=] { return leaf_pruning(root, scan); });
 }
 
-/// `scan`: nullptr when the rows are a PostgreSQL plan's.
+/// `scan` is nullptr when the rows come from a PostgreSQL plan.
 PipelineSpec pipeline_spec(PlannerInfo* root, const EngineScan* scan, const std::vector<SourceColumnRef>& columns,
                            PlanSlots* slots) {
   PipelineSpec pipeline;
@@ -139,7 +140,7 @@ void add_pipelines(PlannerInfo* root, const EngineInput* input, const ProgramWri
   }
 }
 
-// The whole number that EXPLAIN shows.
+// Rounded to the whole number that EXPLAIN shows.
 double row_estimate(double rows) { return std::rint(rows); }
 
 void add_joins(const EngineInput* input, const ProgramWriter& writer, PlanSlots* slots, PlanSpec* spec) {
@@ -150,7 +151,7 @@ void add_joins(const EngineInput* input, const ProgramWriter& writer, PlanSlots*
     result.outer_keys = mapped_list(join->outer_keys, slots);
     if (join->membership == nullptr) result.inner_keys = mapped_list(join->inner_keys, slots);
     result.key_operators = guard([join] { return list_copy(join->key_operators); });
-    // PostgreSQL looks at the clause itself for the candidates of a fallback row.
+    // For candidates of a fallback row, PostgreSQL evaluates the clause itself.
     const List* decides = join->spatial_clause == nullptr
                               ? join->match_quals
                               : guard([join] { return lcons(join->spatial_clause, list_copy(join->match_quals)); });

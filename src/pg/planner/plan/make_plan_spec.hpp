@@ -1,4 +1,4 @@
-// From a path and its program to the PlanSpec of its plan. C++ code: throws StatusError and PostgresError. Used by
+// Makes the PlanSpec of a plan from a path and its program. C++ code: throws StatusError and PostgresError. Used by
 // make_plan.cpp.
 #pragma once
 
@@ -9,16 +9,16 @@
 
 namespace strom::pg::planner {
 
-/// Filters of a plan as they are stored: bare clauses.
+/// The bare clauses of filters, as they are stored in a plan.
 inline List* bare_clauses(List* quals) { return extract_actual_clauses(quals, false); }
 
-/// Child plans that tell what to read of a table, in planner memory.
+/// Child plans that select what to read of a table, in planner memory.
 struct BlockSelectors {
   List* numbers;  // for each pipeline an Integer: PipelineSpec::block_selector
-  List* filters;  // for each pipeline a List of Expr: PipelineSpec::range_filters before they are mapped to slots
+  List* filters;  // for each pipeline a List of Expr: PipelineSpec::range_filters, not yet mapped to slots
 };
 
-/// `writer` has written the program, which is taken from it.
+/// `writer` has written the program, which this function takes from it.
 node::PlanSpec make_plan_spec(PlannerInfo* root, const EnginePath* path, ProgramWriter& writer, PlanSlots* slots,
                               const BlockSelectors& selectors);
 

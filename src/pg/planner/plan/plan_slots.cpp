@@ -10,11 +10,11 @@ struct Column {
 
 struct ColumnSlot {
   Column column;  // the key
-  int slot;       // of the first one, from 1 on
+  int slot;       // of the first one, from 1
   List* vars;     // since PostgreSQL 16 there may be several, above and below an outer join
 };
 
-/// False when the same Var has a place already.
+/// False when the same Var already has a place.
 bool note_place(PlanSlots* slots, Var* var) {
   const Column column = {static_cast<int32_t>(var->varno), var->varattno};
   bool found;

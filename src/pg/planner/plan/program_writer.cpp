@@ -21,7 +21,7 @@ bool is_float_average(const Aggref& aggregate) {
   return aggregate.aggfnoid == F_AVG_FLOAT4 || aggregate.aggfnoid == F_AVG_FLOAT8;
 }
 
-/// PostgreSQL takes one transition state for both, and an average's has no squares.
+/// True if PostgreSQL uses one transition state for the average and a variance. The average's own state has no squares.
 bool shares_state_with_variance(const Aggref& average, const List* outputs) {
   if (!is_float_average(average)) return false;
   for (int i = 0; i < list_length(outputs); ++i) {
@@ -31,13 +31,13 @@ bool shares_state_with_variance(const Aggref& average, const List* outputs) {
   return false;
 }
 
-/// Whoever delivers the column: what was asked of it while paths were made (lower_check.cpp) has to hold.
+/// The type of a column, whatever provides it. It has to be the type that paths were made with (lower_check.cpp).
 Result<ValueType> column_type(PlannerState* state, const Var& var) {
   if (const EngineScan* scan = scan_of(state, static_cast<Index>(var.varno))) return facts_of(scan, var.varattno)->type;
   return value_type_of(var.vartype, var.vartypmod);
 }
 
-/// n of char(n), -1 for others.
+/// The n of char(n); -1 for other types.
 int blank_padded_length(const Node* expr, registry::TypeId type) {
   if (type != registry::TypeId::kBpchar) return -1;
   const codec::SqlType declared = guard([expr] { return codec::SqlType{exprType(expr), exprTypmod(expr)}; });
@@ -45,7 +45,7 @@ int blank_padded_length(const Node* expr, registry::TypeId type) {
   return typmod >= VARHDRSZ ? typmod - VARHDRSZ : -1;
 }
 
-// The place of a column among a node's outputs.
+// The position of a column among a node's outputs.
 int output_of(const List* outputs, const Var* column) {
   for (int i = 0; i < list_length(outputs); ++i) {
     const auto* output = static_cast<const Var*>(list_nth(outputs, i));
@@ -56,8 +56,8 @@ int output_of(const List* outputs, const Var* column) {
 
 }  // namespace
 
-/// Columns as one pipeline sees them: its own source's, and for the probing pipeline payloads of its joins.
-/// `tried_join`: the one whose quals are written.
+/// The columns that a pipeline sees: those of its own source, and for the probing pipeline the payloads of its joins.
+/// `tried_join`: the join whose conditions are being written.
 class PipelineScope : public Scope {
  public:
   PipelineScope(ProgramWriter& writer, uint32_t pipeline, uint32_t tried_join = UINT32_MAX)
@@ -97,7 +97,7 @@ NodeId ProgramWriter::lower(uint32_t pipeline, const void* expr, uint32_t tried_
   return value_or_throw(lowering.lower(static_cast<const Node*>(expr)));
 }
 
-// Column of the pipeline's own source, which is extended by it when it is new.
+// A column of the pipeline's own source; it is added to the source if it is new.
 Result<NodeId> ProgramWriter::source_column(uint32_t pipeline, const Var& var, SourceColumnRef* ref) {
   *ref = {static_cast<Index>(var.varno), var.varattno, var.varattno};
   STROM_ASSIGN(ValueType type, column_type(state_, var));
@@ -112,7 +112,7 @@ Result<NodeId> ProgramWriter::source_column(uint32_t pipeline, const Var& var, S
   } else if (child_plans_.size() > pipeline && child_plans_[pipeline] != nullptr) {
     const List* tlist = child_plans_[pipeline]->targetlist;
     const TargetEntry* entry = nullptr;
-    // Not equal(): since PostgreSQL 16 a column above an outer join is another Var than below it.
+    // Not equal(): since PostgreSQL 16 a column has different Vars above and below an outer join.
     for (int i = 0; i < list_length(tlist) && entry == nullptr; ++i) {
       const auto* candidate = static_cast<const TargetEntry*>(list_nth(tlist, i));
       const auto* column = reinterpret_cast<const Var*>(candidate->expr);
@@ -133,7 +133,7 @@ Result<NodeId> ProgramWriter::probing_column(const Var& var, uint32_t tried_join
   SourceColumnRef ref;
   for (uint32_t i = 0; i < joins_.size(); ++i) {
     if (!bms_is_member(var.varno, joins_[i]->inner->relids)) continue;
-    if (joins_[i]->kind == engine::plan::JoinKind::kAnti && i != tried_join) {  // the rows that are left have none
+    if (joins_[i]->kind == engine::plan::JoinKind::kAnti && i != tried_join) {  // the remaining rows have no match
       STROM_ASSIGN(const ValueType type, column_type(state_, var));
       return builder_.constant(type, true, {});
     }
@@ -180,13 +180,13 @@ void ProgramWriter::write_spatial_keys(const EngineJoin& join, uint32_t index) {
     program_.joins[index].outer_keys.push_back(lower(probing, list_nth(join.outer_keys, i)));
   for (int i = 0; i < list_length(join.inner_keys); ++i) {
     program_.joins[index].inner_keys.push_back(lower(index, list_nth(join.inner_keys, i)));
-    lower(probing, list_nth(join.inner_keys, i), index);  // a payload, for PostgreSQL's evaluation of fallback rows
+    lower(probing, list_nth(join.inner_keys, i), index);  // makes it a payload, which fallback rows need
   }
   program_.joins[index].spatial = join.spatial;
   program_.joins[index].srid = join.srid;
 }
 
-// What NOT IN says besides that there is no equal row.
+// Writes the rules of NOT IN about NULLs.
 void ProgramWriter::write_null_rules(const EngineJoin& join, uint32_t index) {
   membership_params_[index] = static_cast<int>(params_.size());
   NodeId facts[node::kMembershipParamCount];
@@ -209,7 +209,7 @@ void ProgramWriter::add_aggregate(const Aggref& aggregate, const List* outputs) 
     lowered.id = registry::find_aggregate("var_pop", 1, builder_.node(lowered.arg).type.type)->id;
   const registry::AggregateInfo& info = registry::aggregate_info(lowered.id);
   size_t index = 0;
-  for (; index < pipeline.aggregates.size(); ++index) {  // sum(x) and avg(x) keep the same
+  for (; index < pipeline.aggregates.size(); ++index) {  // sum(x) and avg(x) share an accumulator
     const Aggregate& known = pipeline.aggregates[index];
     if (registry::aggregate_info(known.id).acc == info.acc && known.arg == lowered.arg &&
         known.filter == lowered.filter && known.second == lowered.second)
@@ -247,7 +247,7 @@ void ProgramWriter::add_output(const Node* expr, const List* all, const EngineAg
   engine::plan::Pipeline& pipeline = program_.pipelines.back();
   const NodeId id = lower(static_cast<uint32_t>(joins_.size()), expr);
   std::vector<NodeId>& columns = aggregation != nullptr ? pipeline.group_keys : pipeline.outputs;
-  // Of two keys that lower to the same, a grouping set may have one.
+  // Two keys that lower to the same node may belong to different grouping sets.
   const bool apart = aggregation != nullptr && aggregation->sets != NIL;
   const auto [place, is_new] = output_places_.try_emplace(id, columns.size());
   const size_t index = apart ? columns.size() : place->second;
@@ -259,7 +259,7 @@ void ProgramWriter::add_output(const Node* expr, const List* all, const EngineAg
   outputs_.push_back({OutputKind::kColumn, static_cast<int>(index), type, blank_padded_length(expr, type.type), {}});
 }
 
-// A key is in the set unless its output is NULL there.
+// A key belongs to the set unless its output is NULL there.
 void ProgramWriter::add_grouping_set(const List* values) {
   uint64_t set = 0;
   for (size_t i = 0; i < outputs_.size(); ++i)
@@ -305,7 +305,7 @@ void ProgramWriter::write(const List* outputs, const EngineAggregation* aggregat
     probing.order.push_back(
         {static_cast<uint32_t>(outputs_[static_cast<size_t>(output)].index), key->descending, key->nulls_first});
   }
-  // Rows without a value cannot be handed over; a constant stands in.
+  // Rows without any value cannot be returned, so a constant is added.
   if (aggregation == nullptr && probing.outputs.empty())
     probing.outputs.push_back(builder_.constant({registry::TypeId::kBool, 0}, false, std::string(1, '\0')));
   throw_if_failed(engine::plan::verify(program_));

@@ -27,24 +27,24 @@ struct AggregateRef {
 
 class ProgramWriter {
  public:
-  /// `child_plans`: the plans of the joins without a scan, in the order of the joins.
+  /// `child_plans`: the plans of joins without a scan, in the order of the joins.
   ProgramWriter(PlannerState* state, const EngineInput* input, const List* child_plans);
 
   /// Writes all pipelines. `outputs`: Vars for a projection; grouping expressions and partial Aggrefs for an
-  /// aggregation. `aggregation` and `top` are nullptr for others.
+  /// aggregation. `aggregation` and `top` are nullptr if the path has none.
   void write(const List* outputs, const EngineAggregation* aggregation, const EngineTop* top, const List* order);
 
-  /// To be called once, after write().
+  /// May be called once, after write().
   engine::plan::Program take_program() { return std::move(program_); }
-  /// For each pipeline.
+  /// The columns that each pipeline reads.
   const std::vector<std::vector<SourceColumnRef>>& sources() const { return sources_; }
-  /// For each join, the column of its build pipeline behind each payload.
+  /// For each join the column of its build pipeline that each payload holds.
   const std::vector<std::vector<SourceColumnRef>>& payloads() const { return payloads_; }
   const std::vector<node::OutputSpec>& outputs() const { return outputs_; }
-  /// For each sort key its output.
+  /// The output for each sort key.
   const std::vector<int>& order() const { return order_; }
   const std::vector<const Node*>& params() const { return params_; }
-  /// For each join the first parameter of its membership, -1 for none.
+  /// The first parameter of each join's membership; -1: none.
   int membership_param(size_t join) const { return membership_params_[join]; }
   /// Expressions of group_keys and aggregates, in their order.
   const std::vector<const Node*>& group_keys() const { return group_keys_; }

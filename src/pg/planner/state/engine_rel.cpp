@@ -8,7 +8,7 @@ namespace strom::pg::planner {
 
 namespace {
 
-// States of the planner calls under way: nested ones (functions planned while a query is) and sub-queries.
+// States of the planner calls in progress: sub-queries, and queries of functions that run during planning.
 struct StateNode {
   PlannerState state;
   StateNode* next;
@@ -90,7 +90,7 @@ bool has_room_for(PlannerState* state, const EngineInput* input, const List* exp
 }
 
 void remember(PlannerState* state, EngineInput* input) {
-  if (state->root->join_search_private != nullptr) return;  // the genetic optimizer frees what the input points to
+  if (state->root->join_search_private != nullptr) return;  // the genetic optimizer frees the input's parts
   if (state->inputs == nullptr) state->inputs = make_inputs(state->root->planner_cxt);
   bool found;
   auto* known = static_cast<KnownInput*>(hash_search(state->inputs, &input->relids, HASH_ENTER, &found));

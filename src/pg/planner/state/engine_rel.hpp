@@ -1,5 +1,5 @@
 // What the planner remembers about relations that the engine can read, while one PlannerInfo is planned. Plain structs
-// in planner memory: everything in this file may ereport. Used by all rooms of the planner.
+// in planner memory. Everything in this file may ereport. Used by all folders of the planner.
 #pragma once
 
 #include "engine/plan/ir.hpp"
@@ -12,116 +12,116 @@ namespace strom::pg::planner {
 using table::ColumnFacts;
 using table::is_numeric;
 
-/// An expression that stays with PostgreSQL, for EXPLAIN.
+/// An expression that is left to PostgreSQL, for EXPLAIN.
 struct Refusal {
-  Node* expr;  // nullptr: all of them
+  Node* expr;  // nullptr: all expressions
   const char* reason;
 };
 
-/// A filter `x IN (sub-query)` or `x NOT IN (sub-query)` that PostgreSQL keeps as a SubPlan: the engine joins the
+/// A filter `x IN (sub-query)` or `x NOT IN (sub-query)` that PostgreSQL keeps as a SubPlan. The engine joins with the
 /// sub-query's rows, which are collected before it starts.
 struct EngineMembership {
   RestrictInfo* clause;
-  SubPlan* subplan;  // without parameters of the row
-  Plan* plan;        // its rows; the first column is the one that is compared
+  SubPlan* subplan;  // does not depend on the filtered row
+  Plan* plan;        // makes the rows; their first column is compared
   Expr* outer_key;
-  Expr* inner_key;  // over a Var of a relation that the query does not have
+  Expr* inner_key;  // refers to a Var of a relation that the query does not have
   bool negated;     // NOT IN
   int operations;
 };
 
-/// A base relation that the engine reads: a table of one of its kinds, or the partitions or inheritance children of a
-/// table.
+/// A base relation that the engine reads: one table, or the partitions or inheritance children of a table.
 struct EngineScan {
   RelOptInfo* rel;
   Oid table;
   table::KindNumber kind;  // of one table
-  List* leaves;            // IntList of relids: the rows are those of these; NIL for one table
-  List* leaf_tables;       // OidList, in their order
-  List* leaf_kinds;        // IntList, likewise
+  List* leaves;            // IntList of relids whose rows are read; NIL for one table
+  List* leaf_tables;       // OidList, in the order of `leaves`
+  List* leaf_kinds;        // IntList, in the order of `leaves`
   int leaf_count;          // before pruning
   int column_count;        // highest attribute number
   ColumnFacts* columns;    // [0 .. column_count + 1], see facts_of()
-  const char* refusal;     // why the engine does not scan it; nullptr: it does
-  bool output_readable;    // every column that is needed above the scan
-  bool gated;              // has pseudoconstant filters, which PostgreSQL puts into a Result above
-  List* quals;             // of RestrictInfo: lowered, in the order in which PostgreSQL evaluates them
-  List* memberships;       // of EngineMembership*: those of the quals that are joins
+  const char* refusal;     // why the engine does not scan it; nullptr: the engine does
+  bool output_readable;    // the engine can read every column that is needed above the scan
+  bool gated;              // has pseudoconstant filters, which PostgreSQL evaluates in a Result above
+  List* quals;             // of RestrictInfo: lowered, in PostgreSQL's order of evaluation
+  List* memberships;       // of EngineMembership*: the quals that are joins
   List* host_quals;        // of RestrictInfo: left to PostgreSQL
   List* refusals;          // of Refusal*
   double rows_in, rows_out;
   table::Estimate stored;  // of all leaves
-  Cost read_cost;          // of reading all pages
-  double fallback_rows;    // rows that are left to PostgreSQL for a value that is stored out of line
+  Cost read_cost;          // for reading all pages
+  double fallback_rows;    // estimated rows with a needed value that is stored out of line
   Path*
       chooser;  // tells what to read: a BitmapHeapPath (block_ranges.cpp), a sample scan's path, or nullptr: everything
-  Cost chosen_cost;  // of choosing and of reading these blocks
+  Cost chosen_cost;  // for selecting blocks and reading them
   int operations;    // of the filters, for each row
   int weight;        // of the filters, see expression_size.hpp
 };
 
-/// One join of a chain: the probed table is built from `scan`, or from the rows of `path` or of a sub-query. The side
-/// that it is built from is called the inner one, whatever PostgreSQL calls it: of kRightSemi and kRightAnti it is what
-/// PostgreSQL has as the outer side.
+/// One join of a chain. Its join table is built from `scan`, from the rows of `path`, or from those of a sub-query. The
+/// side that the table is built from is called the inner side, whatever PostgreSQL calls it: for kRightSemi and
+/// kRightAnti it is PostgreSQL's outer side.
 struct EngineJoin {
-  RelOptInfo* inner;  // of a membership one without relids
+  RelOptInfo* inner;  // for a membership, a relation without relids
   EngineScan* scan;
   Path* path;
-  const EngineMembership* membership;  // the rows are its sub-query's; scan and path are nullptr
+  const EngineMembership* membership;  // the rows come from its sub-query; scan and path are nullptr
   engine::plan::JoinKind kind;
-  List* outer_keys;  // of Expr, pairwise with inner_keys; empty: every row of the inner side is a candidate
+  List* outer_keys;  // of Expr, pairwise with inner_keys; empty: all pairs of rows are candidates
   List* inner_keys;
-  List* key_operators;  // OidList: what compares them, the outer one on the left
-  // Not kNone: keys are geometries or coordinates of points in the system `srid`, and a distance; see plan::Join.
+  List* key_operators;  // OidList: operators with the outer key on the left
+  // If not kNone, the keys are geometries or coordinates of points in the system `srid`, and a distance; see
+  // plan::Join.
   engine::plan::SpatialMatch spatial;
   int32_t srid;
-  Expr* spatial_clause;  // what these keys stand for
+  Expr* spatial_clause;  // the clause that these keys implement
   List*
       match_quals;  // of Expr: further clauses that decide whether a candidate matches; the engine never fails in them
-  List* other_quals;  // of Expr: clauses that are evaluated on the rows that result
-  double rows;        // after the join
-  double passes;      // over the outer side, because the inner side is larger than pg_strom.work_memory
+  List* other_quals;  // of Expr: clauses that are evaluated on the joined rows
+  double rows;        // after the join, as estimated
+  double passes;      // number of passes over the outer side, if the inner side exceeds pg_strom.work_memory
 };
 
-/// What depends on the device that runs it.
+/// The work of a plan, as far as it depends on the device.
 struct DeviceWorkload {
   Cost cost;              // on the CPU device
-  double cpu_ns, gpu_ns;  // how long it takes; see device_cost.cpp
-  double cached_bytes;    // of the outermost table, on GPUs already
-  uint32_t device;        // the GPU that it would use first, by number
+  double cpu_ns, gpu_ns;  // estimated time; see device_cost.cpp
+  double cached_bytes;    // of the outermost table, already on GPUs
+  uint32_t device;        // number of the GPU that it would use first
 };
 
-/// A scan and the joins on top of it.
+/// A scan and the joins above it.
 struct EngineInput {
   Relids relids;
   EngineScan* scan;
-  List* joins;       // of EngineJoin*
-  List* refusals;    // of Refusal*, found after the scan
-  List* host_quals;  // of RestrictInfo: left to PostgreSQL, on the rows that result; nothing is put on top of these
+  List* joins;             // of EngineJoin*
+  List* refusals;          // of Refusal*, by later steps than the scan
+  List* host_quals;        // of RestrictInfo: left to PostgreSQL, on the resulting rows; no join is put above them
   int operations, weight;  // of all expressions of the scans and joins
   double rows;
-  Cost startup;         // before the first row: tables to probe
-  Cost run;             // all rows, without handing them to PostgreSQL
+  Cost startup;         // until the first row: builds the join tables
+  Cost run;             // for all rows, without passing them to PostgreSQL
   QualCost host_cost;   // of host_quals, sub-queries included
-  DeviceWorkload work;  // all zeros where no GPU can be chosen
+  DeviceWorkload work;  // all zeros if no GPU can be chosen
 };
 
-/// The sink of CpuPreAgg.
+/// The aggregation of CpuPreAgg.
 struct EngineAggregation {
-  PathTarget* target;  // grouping expressions and partial Aggrefs: what the node emits
-  double groups;       // of all sets together
+  PathTarget* target;  // grouping expressions and partial Aggrefs: the node's output
+  double groups;       // number of groups of all sets together
   List* sets;  // NIL, or for each grouping set an IntList: 1 for the empty set, then for each expression of the target
                // 1 for a key that the set does not have, the value of a GroupingFunc, 0 for others
 };
 
-/// Of a scan's or join's rows only the first ones are wanted; see engine::plan::TopRows.
+/// Only the first rows of a scan or join are needed; see engine::plan::TopRows.
 struct EngineTop {
   Node* key;
   List* checked;  // of Expr: outputs that can fail
   bool descending, nulls_first;
   double rows;
-  List* partition;  // of Expr: the first rows of each set with equal values of these; NIL: of all
-  bool distinct;    // of each, those with one of the first `rows` keys
+  List* partition;  // of Expr: the first rows for each combination of their values; NIL: the first of all rows
+  bool distinct;    // of each partition, the rows with one of the first `rows` keys
   double partitions;
 };
 
@@ -132,24 +132,24 @@ struct EngineSortKey {
   bool descending, nulls_first;
 };
 
-/// A path of ours; `custom` comes first, so that PostgreSQL sees a CustomPath.
+/// One of our paths; `custom` comes first, so that PostgreSQL sees a CustomPath.
 struct EnginePath {
   CustomPath custom;
   EngineInput* input;
   EngineAggregation* aggregation;  // nullptr for scans and joins
   EngineTop* top;                  // nullptr: all rows
-  List* order;                     // of EngineSortKey*; NIL: rows come as they are found
-  bool on_gpu;                     // the device is a GPU
-  bool knows_gpu;                  // there is one to choose
-  Cost cpu_cost, gpu_cost;         // on each, without what `order` costs
+  List* order;                     // of EngineSortKey*; NIL: the rows are not sorted
+  bool on_gpu;                     // the chosen device is a GPU
+  bool knows_gpu;                  // there is a GPU to choose
+  Cost cpu_cost, gpu_cost;         // on each device, without the cost of `order`
 };
 
-/// All that is remembered for one PlannerInfo.
+/// All that the planner remembers for one PlannerInfo.
 struct PlannerState {
   PlannerInfo* root;
   EngineScan** scans;  // by relid; nullptr = not an engine table, or not seen yet
   int scan_count;
-  Relids judged_parents;  // tables with leaves of which it is known whether the engine reads them as one
+  Relids judged_parents;  // parents for which it is known whether the engine reads their leaves in one scan
   HTAB* inputs;           // the cheapest EngineInput for each set of relations; made at first use
   HTAB* keys;             // join clauses that why_not_key() has judged; likewise
   HTAB* judged;           // expressions that lower_check.cpp has judged, by address; likewise
@@ -158,39 +158,39 @@ struct PlannerState {
 
 /// The state of `root`; nullptr when it has no engine table.
 PlannerState* find_state(PlannerInfo* root);
-/// The same, made when there is none.
+/// The state of `root`; made if there is none.
 PlannerState* make_state(PlannerInfo* root);
 
-/// Column types of `relid` when it is an engine table, else nullptr.
+/// The scan of `relid` if it is an engine table, else nullptr.
 EngineScan* scan_of(PlannerState* state, Index relid);
 
-/// True for attribute numbers of columns that the engine may read: those of the user, tableoid and ctid.
+/// True for attribute numbers of columns that the engine may read: user columns, tableoid and ctid.
 inline bool is_column(int attnum) {
   return attnum > 0 || attnum == TableOidAttributeNumber || attnum == SelfItemPointerAttributeNumber;
 }
 
-/// What is known of the column `attnum` of `scan`, of which is_column() is true.
+/// The facts about column `attnum` of `scan`; is_column(attnum) is true.
 inline ColumnFacts* facts_of(const EngineScan* scan, int attnum) {
   return &scan->columns[table::place_of(attnum, scan->column_count)];
 }
 
-/// The most that expressions of the statement may weigh.
+/// The largest total weight that expressions of the statement may have.
 int most_weight(PlannerState* state);
 
-/// True when `exprs` can be added to `input` without exceeding what is worth lowering and fits into a program.
-/// `operations`: those of `exprs`.
+/// True when `exprs`, with `operations` operations, can be added to `input`: the total is still worth lowering and fits
+/// into a program.
 bool has_room_for(PlannerState* state, const EngineInput* input, const List* exprs, int operations);
 
-/// Keeps `input` when it is the cheapest for its relids so far.
+/// Remembers `input` if it is the cheapest one so far for its relids.
 void remember(PlannerState* state, EngineInput* input);
-/// What is kept for `relids`, or nullptr.
+/// The remembered input for `relids`, or nullptr.
 EngineInput* remembered(PlannerState* state, Relids relids);
 
-/// What all rows cost before they are handed to PostgreSQL, and what its filters on them cost.
+/// The cost of all rows before they are passed to PostgreSQL, plus the cost of PostgreSQL's filters on them.
 Cost work_of(const EngineInput* input);
 bool is_cheaper(const EngineInput* a, const EngineInput* b);
 
-/// True when `qual`, one of the scan's, is a join with a sub-query.
+/// True when `qual`, one of the scan's quals, is a join with a sub-query.
 bool is_membership(const EngineScan* scan, const void* qual);
 
 Refusal* make_refusal(Node* expr, const char* reason);

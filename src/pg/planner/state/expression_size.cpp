@@ -9,15 +9,15 @@ namespace strom::pg::planner {
 
 namespace {
 
-constexpr int kMostDepth = 256;  // of nodes below each other
-/// What lowering a level takes of the stack, at most, and what is left for PostgreSQL's functions that it calls.
+constexpr int kMostDepth = 256;  // nesting depth
+/// The most stack that lowering uses for each level, and a reserve for PostgreSQL functions that it calls.
 constexpr int64_t kLevelBytes = 4 << 10, kSpareBytes = 64 << 10;
 
 int deepest() {
   return static_cast<int>(std::clamp<int64_t>((compat::stack_left() - kSpareBytes) / kLevelBytes, 0, kMostDepth));
 }
 
-// A list is compared with element by element, others are carried along.
+// An array is compared element by element; other literals are just copied.
 int weight_of_literal(const Const* literal) {
   constexpr Size kShort = 128, kBytes = 64;
   constexpr int kOfElement = 2;
@@ -32,7 +32,7 @@ int weight_of_literal(const Const* literal) {
 
 bool is_volatile_function(Oid function, void*) { return func_volatile(function) == PROVOLATILE_VOLATILE; }
 
-// By itself, whatever is below it.
+// True if the node itself depends on the row, regardless of its children.
 bool depends_on_row(Node* node) {
   switch (nodeTag(node)) {
     case T_Var:
@@ -50,7 +50,7 @@ bool depends_on_row(Node* node) {
   }
 }
 
-// A cast of each element, which is the same for all rows: what stands for an element is a CaseTestExpr.
+// True for a cast of each element of an array that does not depend on the row. Its CaseTestExpr stands for an element.
 bool casts_elements(const Node* node) {
   return IsA(node, ArrayCoerceExpr) &&
          !contain_volatile_functions(reinterpret_cast<Node*>(reinterpret_cast<const ArrayCoerceExpr*>(node)->elemexpr));
@@ -59,7 +59,7 @@ bool casts_elements(const Node* node) {
 struct Walk {
   Survey found;
   int most, deepest, depth;
-  bool depends;  // something that has been seen on this level does
+  bool depends;  // something seen on this level depends on the row
 };
 
 bool visit(Node* node, void* context) {

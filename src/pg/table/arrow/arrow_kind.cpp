@@ -44,7 +44,7 @@ class ArrowKind final : public TableKind {
     return rte->relkind == RELKIND_FOREIGN_TABLE && files::is_arrow_table(rel);
   }
 
-  // From the table's files.
+  // The facts come from the table's files.
   void describe(PlannedTable* table, const Bitmapset* attributes, int) const override {
     boundary::entry([&] {
       const std::vector<AttrNumber> wanted = catalog::user_columns(table->relid, attributes);

@@ -23,7 +23,7 @@ uint64_t ArrowRows::cache_key(int64_t index) const {
   return engine::block::combine(engine::block::combine(file.device, file.inode), static_cast<uint64_t>(chunk.batch));
 }
 
-// Small ones take no longer than waking a thread.
+// Small columns take no longer than waking a thread, so they are not loaded in parallel.
 int64_t ArrowRows::loadable_columns(int64_t index) const {
   constexpr int64_t kLeastRows = 1 << 14;
   const auto columns = static_cast<int64_t>(source_->columns().size());
@@ -56,7 +56,7 @@ Result<columnar::BatchView> ArrowRows::chunk(int64_t index) const {
 }
 
 void ArrowRows::close() {
-  loaded_.clear();  // where a run ended early
+  loaded_.clear();  // a run may have ended early
   if (decompressed_ == nullptr) return;
   decompressed_->close();
   const DecompressedColumns::Counts run = decompressed_->counts();
@@ -119,7 +119,7 @@ bool ArrowRows::may_hold(int64_t index, uint32_t column, const engine::op::KeyRa
   return !engine::op::register_bounds(field, *bounds.value(), &low, &high) || keys.overlaps(low, high);
 }
 
-// A file may have been replaced by one of another layout since the plan was made.
+// Since planning, a file may have been replaced by one with another layout.
 void ArrowRows::require_types(const std::vector<engine::plan::ValueType>& types) const {
   const files::Source& table = *source_;
   for (size_t i = 0; i < types.size(); ++i) {

@@ -57,11 +57,11 @@ class ArrowRows : public source::DecodedRows {
 
   std::shared_ptr<const files::Source> source_;
   std::unique_ptr<DecompressedColumns> decompressed_;
-  DecompressedColumns::Counts counts_;  // of runs that have ended
+  DecompressedColumns::Counts counts_;  // of earlier runs
   mutable std::mutex mutex_;
-  mutable std::map<int64_t, files::LoadedColumns> loaded_;  // of chunks that are being loaded
+  mutable std::map<int64_t, files::LoadedColumns> loaded_;  // of chunks being loaded
   std::vector<int64_t> chosen_;                             // chunks of source_
-  int64_t rows_ = 0;                                        // in them
+  int64_t rows_ = 0;                                        // in the chosen chunks
   std::vector<codec::Decoder> decoders_;
   std::vector<codec::RowSite> places_;
   columnar::BatchView decoded_;

@@ -15,7 +15,7 @@ using format::heap::kImageAlignment;
 
 namespace {
 
-/// What stands in front of a column's buffers, each of which begins at a multiple of kImageAlignment.
+/// Precedes the buffers of a column; each buffer begins at a multiple of kImageAlignment.
 struct ImageHeader {
   int64_t null_count, validity_bytes, values_bytes, data_bytes;
 };
@@ -23,7 +23,8 @@ struct ImageHeader {
 constexpr int64_t padded(int64_t bytes) { return (bytes + kImageAlignment - 1) / kImageAlignment * kImageAlignment; }
 
 constexpr int64_t kHeaderBytes = padded(sizeof(ImageHeader));
-// Offsets that a compressed buffer need not have, bitmaps that end within a byte, and the padding of three buffers.
+// Room for offsets that a compressed column need not have, for the last byte of bitmaps, and for the padding of three
+// buffers.
 constexpr int64_t kSlack = kHeaderBytes + 4 * kImageAlignment;
 
 ImageHeader header_of(const ColumnView& view) {
@@ -42,7 +43,7 @@ int64_t image_bytes(const ImageHeader& header) {
   return kHeaderBytes + padded(header.validity_bytes) + padded(header.values_bytes) + padded(header.data_bytes);
 }
 
-// Views with pointers of this process are not cached.
+// Views that contain pointers of this process cannot be cached.
 bool can_be_cached(const ColumnView& view) {
   return !columnar::is_view(view.layout) && view.layout < Layout::kNull && view.layout != Layout::kDictionary &&
          !view.is_register;
@@ -81,8 +82,8 @@ DecompressedColumns::Slot& DecompressedColumns::slot(int64_t chunk, size_t colum
   return slots_[static_cast<size_t>(chunk) * table_.columns().size() + column];
 }
 
-/// The column of the batch of the file of that name, and as version also which file that is, in which state. Both are
-/// hashes: within one table 96 bits tell everything apart.
+/// The group for a column of a record batch of a file, by the file's name. `version` gets the identity and state of the
+/// file. Both are hashes; within one table, 96 bits distinguish everything.
 GroupId DecompressedColumns::group_of(int64_t chunk, size_t column, uint64_t* version) const {
   const files::Chunk& place = table_.chunks()[static_cast<size_t>(chunk)];
   const auto file = static_cast<size_t>(place.file);
@@ -106,7 +107,7 @@ GroupId DecompressedColumns::group_of(int64_t chunk, size_t column, uint64_t* ve
 void DecompressedColumns::look_up(int64_t chunk) {
   const auto file = static_cast<size_t>(table_.chunks()[static_cast<size_t>(chunk)].file);
   for (size_t i = 0; i < table_.columns().size(); ++i) {
-    if (table_.columns()[i].fields[file] < 0) continue;  // constant
+    if (table_.columns()[i].fields[file] < 0) continue;  // a constant column
     uint64_t version;
     const GroupId group = group_of(chunk, i, &version);
     FoundColumn found;

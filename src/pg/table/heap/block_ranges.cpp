@@ -15,7 +15,7 @@ std::vector<BlockRange> block_ranges(PlanState* bitmap) {
     return reinterpret_cast<TIDBitmap*>(result);
   });
   compat::BitmapBlocks blocks = guard([=] { return compat::begin_blocks(found); });
-  // The bitmap has blocks in ascending order. It stays in the executor's memory after an error.
+  // The bitmap returns blocks in ascending order. After an error it stays in the executor's memory.
   for (;;) {
     const BlockNumber block = guard([&blocks] { return compat::next_block(&blocks); });
     if (block == InvalidBlockNumber) break;

@@ -1,4 +1,4 @@
-// Blocks that an index look-up of PostgreSQL leaves to a scan. Used by src/pg/node.
+// The ranges of blocks that PostgreSQL's index look-ups select for a scan. Used by src/pg/node.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace strom::pg::table {
 
-/// Runs a node that makes a bitmap (bitmap index scan, AND, OR). The ranges ascend and do not overlap. Throws
-/// PostgresError.
+/// Runs a node that makes a bitmap (bitmap index scan, AND, OR). The ranges are in ascending order and do not overlap.
+/// Throws PostgresError.
 std::vector<BlockRange> block_ranges(PlanState* bitmap);
 
 }  // namespace strom::pg::table

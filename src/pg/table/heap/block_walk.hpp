@@ -16,10 +16,10 @@ struct BlockRange {
 
 class BlockWalk {
  public:
-  /// Only blocks of these ranges, which ascend and do not overlap, from the next begin() on.
+  /// From the next begin() on, walks only blocks of these ranges, which are in ascending order and do not overlap.
   void restrict_to(std::vector<BlockRange> ranges) { ranges_ = std::move(ranges); }
 
-  /// Starts at the first block of a table that has `count`.
+  /// Starts at the first block of a table with `count` blocks.
   void begin(BlockNumber count) {
     count_ = count;
     place_ = 0;
@@ -28,20 +28,20 @@ class BlockWalk {
   }
 
   bool is_restricted() const { return ranges_.has_value(); }
-  /// The next block, where the walk is not restricted.
+  /// The next block of an unrestricted walk.
   BlockNumber position() const { return block_; }
   void skip_to(BlockNumber block) { block_ = block; }
   BlockNumber count() const { return count_; }
 
   bool at_end() const { return block_ >= count_; }
-  /// Not at the end.
+  /// Returns the next block and moves on. Not to be called at the end.
   BlockNumber next() {
     const BlockNumber block = block_++;
     find();
     return block;
   }
 
-  /// How many of a table's first `count` blocks are walked.
+  /// The number of a table's first `count` blocks that are walked.
   BlockNumber chosen_of(BlockNumber count) const {
     if (!ranges_) return count;
     BlockNumber sum = 0;
@@ -50,7 +50,7 @@ class BlockWalk {
   }
 
  private:
-  // Moves on to a block that is wanted.
+  // Moves on to the next block within the ranges.
   void find() {
     if (!ranges_) return;
     while (place_ < ranges_->size() && block_ >= (*ranges_)[place_].end) ++place_;

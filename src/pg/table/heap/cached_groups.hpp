@@ -1,4 +1,4 @@
-// The groups of a table that the column cache has, as a scan comes to them, and those that it is to have. Main thread.
+// The groups of a table that a scan finds in the column cache, and the groups that it adds to the cache. Main thread.
 // Used by HeapRows. Throws PostgresError.
 #pragma once
 
@@ -14,29 +14,29 @@ namespace strom::pg::table {
 
 class CachedGroups {
  public:
-  /// For a scan of a whole table. Where nothing may be cached it stays closed.
+  /// For a scan of a whole table. Stays closed if nothing may be cached.
   void open(Relation relation, Snapshot snapshot, BlockNumber pages, const std::vector<ColumnId>& columns);
   bool is_open() const { return table_ != nullptr; }
-  /// Drops pins, while the resource owner is alive.
+  /// Drops pins. The resource owner must still exist.
   void close();
 
-  /// Blocks before it are of the group that is being read; all blocks when it is closed.
+  /// The end of the current group; MaxBlockNumber when closed.
   BlockNumber group_end() const { return is_open() ? group_end_ : MaxBlockNumber; }
-  /// Comes to the group that begins at `begin`: its chunk when it is cached.
+  /// Moves to the group that begins at `begin`. Returns its chunk if the group is cached.
   std::optional<CachedChunk> next(BlockNumber begin);
-  /// Up to where a device may read about `most` blocks from `begin` on: neither groups that are cached nor such as are
-  /// to be cached, which have to come by here.
+  /// The end of the blocks, about `most` from `begin` on, that a device may read. It stops before groups that are
+  /// cached and before groups that this scan adds to the cache, because the scan must read these itself.
   BlockNumber device_end(BlockNumber begin, BlockNumber most);
 
-  /// Pages of groups that this object has put into the cache, of all scans.
+  /// Pages of groups that this object has added to the cache, over all scans.
   int64_t filled_pages() const { return filled_pages_ + (is_open() ? table_->filled_pages() : 0); }
-  /// The group that is being read is to be cached.
+  /// True if the current group is to be cached.
   bool has_open_fill() const { return fill_ != nullptr; }
-  /// The same, after it has been given up when there is no room.
+  /// Like has_open_fill(), but first gives the group up if the cache has no room.
   bool is_filling();
-  /// A chunk of the group has its pages; `is_last` of them.
+  /// Adds the pages of a chunk to the group; `is_last`: it is the group's last chunk.
   void add_pages(PageChunk* chunk, bool is_last);
-  /// A chunk of a group that is to be cached has been read.
+  /// Adds the columns of a chunk that was read, whose group is to be cached.
   void add_columns(PageChunk* chunk, int64_t index) { table_->add(chunk->fill, index, std::move(chunk->part)); }
 
  private:
@@ -51,10 +51,10 @@ class CachedGroups {
 
   std::unique_ptr<CachedTable> table_;  // nullptr: nothing is cached
   BlockNumber pages_ = 0;
-  int64_t filled_pages_ = 0;  // by scans that have ended
+  int64_t filled_pages_ = 0;  // by earlier scans
   BlockNumber group_end_ = 0;
-  CachedTable::Fill* fill_ = nullptr;  // what the group that is being read is cached in
-  std::optional<Group> next_group_;    // that was looked up before its blocks' turn
+  CachedTable::Fill* fill_ = nullptr;  // collects the current group for the cache
+  std::optional<Group> next_group_;    // looked up before its blocks' turn
 };
 
 }  // namespace strom::pg::table

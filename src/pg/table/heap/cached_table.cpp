@@ -15,10 +15,10 @@ using format::heap::RowPlaces;
 
 namespace {
 
-constexpr BlockNumber kFewestPages = 4;  // of a table that is worth it
+constexpr BlockNumber kFewestPages = 4;  // smaller tables are not worth it
 constexpr ColumnId kPlaces{0, 0, 0, 0};
 
-/// A group of pages in one version, as the column cache of this life of the server has it.
+/// Names a group of pages in one version, within the current life of the column cache.
 class GroupOrigin final : public columnar::BatchOrigin {
  public:
   GroupOrigin(uint64_t incarnation, const GroupId& group, BlockNumber end, XLogRecPtr version,
@@ -45,18 +45,18 @@ class GroupOrigin final : public columnar::BatchOrigin {
   const std::vector<ColumnId> columns_;
 };
 
-// A column's number tells it from others once its transaction has ended. May ereport.
+// Until its transaction has ended, a column's number may also stand for another column. May ereport.
 bool has_new_column(Relation relation, const std::vector<ColumnId>& columns) {
   for (const ColumnId& column : columns)
     if (compat::is_column_new(relation, column.attribute)) return true;
   return false;
 }
 
-// A table whose pages of the visibility map have versions, and which may be cached.
+// True if the table may be cached and pages of its visibility map have versions.
 bool has_versions(Relation relation) { return guc::pg_strom::enable_column_cache && leaves_traces(relation); }
 
-// A table's first scan keeps columns if there is room for them, as far as is known, and the table is no passing one: it
-// has been vacuumed or analysed, or PostgreSQL could not keep it in its own memory.
+// True if a table's first scan fills the cache. There must be room, as far as is known, and the table must not be
+// short-lived: it has been vacuumed or analysed, or it is too large for PostgreSQL's shared buffers.
 bool is_first_worth_it(Relation relation, BlockNumber pages, size_t columns) {
   if (relation->rd_rel->reltuples < 0 && pages <= static_cast<BlockNumber>(NBuffers)) return false;
   const double all = std::max(RelationGetNumberOfAttributes(relation), AttrNumber{1});
@@ -64,7 +64,7 @@ bool is_first_worth_it(Relation relation, BlockNumber pages, size_t columns) {
   return static_cast<double>(pages) * BLCKSZ * part <= static_cast<double>(SharedColumns::allowed());
 }
 
-// The LSN of the visibility map's page when it has all pages of a group as all-visible, else none.
+// The LSN of the visibility map's page if all pages of the group are all-visible, else InvalidXLogRecPtr.
 XLogRecPtr version_of(Relation relation, BlockNumber begin, BlockNumber end, Buffer* map_page) {
   return guard([=] {
     XLogRecPtr version = InvalidXLogRecPtr;
@@ -103,7 +103,8 @@ std::unique_ptr<CachedTable> CachedTable::open(Relation relation, Snapshot snaps
   return std::unique_ptr<CachedTable>(new CachedTable(relation, shared, pages, columns, worth_it));
 }
 
-// Groups with the same version are one range: those of one page of the map mostly are.
+// Adjacent groups with the same version become one range. Usually all groups of one page of the map have the same
+// version.
 columnar::RowsOrigin CachedTable::origin(Relation relation, Snapshot snapshot, BlockNumber pages,
                                          const std::vector<ColumnId>& columns) {
   if (!has_versions(relation) || !sees_all_visible(snapshot)) return {};
@@ -220,7 +221,7 @@ void CachedTable::keep(const Fill& fill) {
       places.write(to);
   });
   if (!is_full_) {
-    // Of a group without columns that can be cached, only the places of its rows are there.
+    // If no column of a group can be cached, only the places of its rows are there.
     const bool any = columns_.size() == 1 || std::any_of(columns.begin(), columns.end() - 1,
                                                          [](const cache::NewColumn& one) { return one.size > 0; });
     if (any) filled_pages_ += fill.end - fill.group.begin;

@@ -1,5 +1,5 @@
-// One scan's use of the columns that are cached between queries: which groups of pages are cached and still hold, and
-// keeping what the scan reads. Main thread only. See docs/dev/column_cache.md. Used by HeapRows.
+// The columns that are cached between queries, as used by one scan: finds cached groups of pages that are still valid,
+// and caches what the scan reads. Main thread only. See docs/dev/column_cache.md. Used by HeapRows.
 #pragma once
 
 #include <list>
@@ -20,13 +20,13 @@ using cache::SharedColumns;
 
 class CachedTable {
  public:
-  /// What one chunk of a group adds to it. Made by an engine thread.
+  /// The part of a group that one chunk contributes. An engine thread makes it.
   struct Part {
-    std::vector<format::heap::ColumnPart> columns;  // in order; as long as they can be cached
+    std::vector<format::heap::ColumnPart> columns;  // in order; incomplete once they cannot be cached
     std::vector<bool> keepable;
-    std::vector<BlockNumber> blocks;  // pages that have rows
+    std::vector<BlockNumber> blocks;  // pages with rows
     std::vector<int64_t> first_rows;
-    std::vector<uint16_t> numbers;  // of the rows' items
+    std::vector<uint16_t> numbers;  // item numbers of the rows
 
     void take(const format::heap::TupleDecoder& decoder, const std::vector<int>& scales,
               std::span<const format::heap::ColumnOut> out, int64_t rows);
@@ -37,43 +37,43 @@ class CachedTable {
     GroupId group;
     BlockNumber end;
     XLogRecPtr version;
-    bool dropped = false;  // some page is not what the visibility map promised
-    bool all_fed = false;  // no more chunks
+    bool dropped = false;  // a page was not all-visible after all
+    bool all_fed = false;  // the last chunk was fed
     int64_t chunks = 0;
-    std::map<int64_t, Part> parts;  // by chunk; between its chunks there may be others
+    std::map<int64_t, Part> parts;  // by chunk; numbers may have gaps
   };
 
-  /// A group as it is cached; valid until close().
+  /// A cached group; valid until close().
   struct Group {
     const uint8_t* places;  // format::heap::RowPlaces
     std::vector<columnar::ColumnView> columns;
-    std::shared_ptr<const columnar::BatchOrigin> origin;  // of the columns; good for longer
+    std::shared_ptr<const columnar::BatchOrigin> origin;  // of the columns; valid after close() as well
   };
 
-  /// For a scan of a whole table by `snapshot`, reading `columns`. nullptr when nothing of it may be cached. Throws
-  /// PostgresError.
+  /// Opens the cache for a scan of a whole table by `snapshot`, reading `columns`. nullptr when nothing of the table
+  /// may be cached. Throws PostgresError.
   static std::unique_ptr<CachedTable> open(Relation relation, Snapshot snapshot, BlockNumber pages,
                                            const std::vector<ColumnId>& columns);
   ~CachedTable();
-  /// Where `columns` of all rows that `snapshot` sees in a table's first `pages` come from, as long as all of these
-  /// pages are visible to everyone. Throws PostgresError.
+  /// Names the origin of `columns` of all rows that `snapshot` sees in a table's first `pages` pages, while all these
+  /// pages are all-visible. Throws PostgresError.
   static columnar::RowsOrigin origin(Relation relation, Snapshot snapshot, BlockNumber pages,
                                      const std::vector<ColumnId>& columns);
-  /// False for tables of which nothing is ever cached.
+  /// False for tables that are never cached.
   static bool is_for(Relation relation, BlockNumber pages);
 
-  /// Looks for the group of pages [begin, end). True: `cached` is it. Else `*fill` is what to keep the group in, or
-  /// nullptr.
+  /// Looks up the group of pages [begin, end). True: `cached` is the group. False: `*fill` collects the group for the
+  /// cache, or is nullptr.
   bool look_up(BlockNumber begin, BlockNumber end, Group* cached, Fill** fill);
-  /// There was no room for a group of this scan.
+  /// True if the cache had no room for a group of this scan.
   bool is_full() const { return is_full_; }
-  /// Pages of the groups that it has put into the cache.
+  /// Pages of the groups that this scan has added to the cache.
   int64_t filled_pages() const { return filled_pages_; }
-  /// The last chunk of `fill` has been fed.
+  /// Called when the last chunk of `fill` has been fed.
   void end_feeding(Fill* fill);
-  /// A chunk of `fill` has been read.
+  /// Called when a chunk of `fill` has been read.
   void add(Fill* fill, int64_t chunk, Part part);
-  /// Drops pins, while the resource owner is alive.
+  /// Drops pins. The resource owner must still exist.
   void close();
 
  private:
@@ -87,7 +87,7 @@ class CachedTable {
   compat::FileId file_;
   SharedColumns* shared_;
   BlockNumber pages_;
-  std::vector<ColumnId> columns_;  // and behind them the places
+  std::vector<ColumnId> columns_;  // followed by the places
   std::vector<FoundColumn> found_;
   SharedColumns::Turn turn_;
   SharedColumns::Pins pins_;
@@ -97,7 +97,7 @@ class CachedTable {
   std::list<Fill> fills_;
 };
 
-/// How values of a column are cached, see ColumnId.
+/// The form in which values of a column are cached, see ColumnId.
 ColumnId column_id(const format::heap::WantedColumn& column, int scale);
 
 }  // namespace strom::pg::table

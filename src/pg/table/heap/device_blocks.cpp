@@ -7,10 +7,10 @@
 namespace strom::pg::table {
 
 namespace {
-/// Of a chunk; a smaller table is divided among the threads.
+/// Blocks of a chunk. Smaller tables are divided among the threads.
 constexpr BlockNumber kMostBlocks = 2048, kLeastBlocks = 64;
 constexpr BlockNumber kChunksPerThread = 2;
-/// Chunks in a row of which most comes back, before devices read no more of the table.
+/// After this many consecutive chunks of which most blocks come back, devices stop reading the table.
 constexpr int kMostRefusals = 3;
 }  // namespace
 

@@ -19,9 +19,9 @@ using boundary::guard;
 
 namespace {
 
-/// Fewer in a row are read from the pool sooner.
+/// Shorter runs of blocks are faster to read through shared buffers.
 constexpr BlockNumber kFewestBlocks = 8;
-/// Looks at the lock of a page of the map that others hold, before its blocks count as changed.
+/// How often to look at a map page's lock that others hold, before its blocks count as changed.
 constexpr int kLooks = 1000;
 
 }  // namespace
@@ -36,9 +36,9 @@ DirectPages::DirectPages(std::shared_ptr<const columnar::PageLayout> layout,
       map_page_(map_page),
       version_(version) {}
 
-// Without the lock of the map's page, which only the backend's thread could take. Who sets a bit again does so under
-// the exclusive lock, and the LSN after it: once a bit has been seen and after that nobody with the lock, the LSN is
-// seen that came with the bit.
+// Works without the lock of the map's page, which only the backend's thread could take. Whoever sets a bit again does
+// so under the exclusive lock, and sets the LSN afterwards. So first the bit is read, then that nobody holds the lock;
+// the LSN that is read after that includes the one that came with the bit.
 std::vector<bool> DirectPages::are_visible() const {
   const Page map = BufferGetPage(map_page_);
   std::vector<bool> visible(pages_);
@@ -72,8 +72,8 @@ bool DirectBlocks::are_possible(Relation relation, Snapshot snapshot) {
 std::shared_ptr<DirectPages> DirectBlocks::take(BlockNumber begin, BlockNumber end, uint32_t most,
                                                 BlockNumber* buffers_until) {
   end = std::min<BlockNumber>(end, begin / RELSEG_SIZE * RELSEG_SIZE + RELSEG_SIZE);
-  if (end - begin > most + kFewestBlocks) end = begin + most;  // what is left of it is worth it
-  // Where the first blocks that are worth it begin and end.
+  if (end - begin > most + kFewestBlocks) end = begin + most;  // the rest is long enough to be worth it
+  // The beginning and end of the first run of blocks that is worth it.
   BlockNumber first = begin, last = begin;
   XLogRecPtr version = InvalidXLogRecPtr;
   guard([&] {
@@ -95,7 +95,7 @@ std::shared_ptr<DirectPages> DirectBlocks::take(BlockNumber begin, BlockNumber e
   return std::make_shared<DirectPages>(layout_, file, first, last - first, map_page_, version);
 }
 
-// nullptr when it cannot be opened: the pool will tell why.
+// nullptr when the file cannot be opened: reading through shared buffers will report why.
 std::shared_ptr<const columnar::PageFile> DirectBlocks::file_of(BlockNumber block) {
   const BlockNumber segment = block / RELSEG_SIZE;
   if (file_ != nullptr && segment_ == segment) return file_;

@@ -9,7 +9,7 @@ using Stripe = engine::op::ChunkSource::Stripe;
 
 namespace {
 
-/// What a variant's alternative is asked, one function for each.
+/// A visitor for variants, with one function for each alternative.
 template <class... F>
 struct Each : F... {
   using F::operator()...;

@@ -18,8 +18,8 @@ using registry::TypeId;
 
 namespace {
 
-constexpr int kPagesInCache = 1;      // ahead of the one that is decoded
-constexpr size_t kBeforeNumeric = 2;  // bytes that base::read_ordinary_numeric() may read
+constexpr int kPagesInCache = 1;      // pages to prefetch before they are decoded
+constexpr size_t kBeforeNumeric = 2;  // bytes before it that base::read_ordinary_numeric() may read
 constexpr int64_t kPadding = engine::block::kTilePadding;
 
 uint8_t alignment_of(char align) {
@@ -77,7 +77,7 @@ void HeapColumns::set_decoder(Relation relation, std::vector<format::heap::Wante
   decoder_ = std::make_unique<const format::heap::TupleDecoder>(BLCKSZ, layouts_, std::move(wanted));
 }
 
-// The column was added with a default when there were rows already.
+// Handles a column that was added with a default when the table had rows already.
 void HeapColumns::set_missing(Relation relation, const engine::plan::ValueType& type,
                               format::heap::WantedColumn* column) {
   struct Value {
@@ -134,7 +134,7 @@ columnar::PageLayout HeapColumns::page_layout() const {
 
 void HeapColumns::make_room(PageChunk* chunk) const {
   for (auto& out : chunk->out) out.has_flags = out.has_packed = false;
-  const int64_t needed = std::max<int64_t>(chunk->most_rows, 1);  // pages without rows, too, make columns
+  const int64_t needed = std::max<int64_t>(chunk->most_rows, 1);  // pages without rows need columns as well
   if (chunk->capacity >= needed) return;
   chunk->capacity = needed + needed / 4;
   const auto rows = static_cast<size_t>(chunk->capacity + kPadding);
@@ -144,7 +144,7 @@ void HeapColumns::make_room(PageChunk* chunk) const {
   chunk->memory.clear();
   chunk->out.clear();
   for (const auto& column : decoder_->wanted()) {
-    // new[] aligns to 16, which is what the widest values need.
+    // new[] aligns to 16 bytes, which the widest values need.
     const size_t bytes = rows * static_cast<size_t>(storage_width(column.storage));
     chunk->memory.push_back(std::unique_ptr<uint8_t[]>(new uint8_t[bytes + rows]));
     chunk->out.push_back({chunk->memory.back().get(), chunk->memory.back().get() + bytes, false});
@@ -213,17 +213,17 @@ BatchView HeapColumns::view(CachedChunk* chunk) const {
     chunk->tids.resize(rows);
     format::heap::RowPlaces::write_tids(chunk->group.places, chunk->begin, chunk->tids.data());
   }
-  size_t i = 0;  // in the group's columns
+  size_t i = 0;  // index in the group's columns
   for (const AttrNumber attnum : attnums_)
     view.columns.push_back(attnum < 0 ? system_view(*chunk, attnum) : chunk->group.columns[i++]);
-  if (are_stored()) view.origin = chunk->group.origin;  // which numbers columns of the cache only
+  if (are_stored()) view.origin = chunk->group.origin;  // names only the columns of the cache
   return view;
 }
 
 BatchView HeapColumns::view(const PageChunk& chunk) const {
   BatchView view;
   view.rows = chunk.rows;
-  size_t i = 0;  // in chunk.out
+  size_t i = 0;  // index in chunk.out
   for (const AttrNumber attnum : attnums_) {
     if (attnum < 0) {
       view.columns.push_back(system_view(chunk, attnum));

@@ -1,4 +1,4 @@
-// The columns of a heap table that a scan wants, and how engine threads make them of tuples. Used by HeapRows.
+// The columns of a heap table that a scan reads, and how engine threads make them from tuples. Used by HeapRows.
 #pragma once
 
 #include <deque>
@@ -14,12 +14,13 @@
 
 namespace strom::pg::table {
 
-/// How the engine reads attribute `attribute` when its values are of `type`; false when it cannot. Does not ereport.
+/// The form in which the engine reads attribute `attribute` as values of `type`; false when it cannot. Does not
+/// ereport.
 bool heap_storage(const FormData_pg_attribute& attribute, registry::TypeId type, format::heap::Storage* storage);
 
 class HeapColumns {
  public:
-  /// As HeapRows(). Throws PostgresError, StatusError.
+  /// See HeapRows(). Throws PostgresError, StatusError.
   HeapColumns(Relation relation, const std::vector<AttrNumber>& attnums,
               const std::vector<engine::plan::ValueType>& types);
   HeapColumns(Relation relation, std::vector<format::heap::WantedColumn> wanted);
@@ -27,19 +28,19 @@ class HeapColumns {
   HeapColumns& operator=(const HeapColumns&) = delete;
 
   const std::vector<AttrNumber>& attnums() const { return attnums_; }
-  /// All columns lie in tuples: none is tableoid or ctid.
+  /// True if all columns are stored in tuples: none is tableoid or ctid.
   bool are_stored() const;
-  /// For the column cache, of those that lie in tuples.
+  /// The ids, for the column cache, of the columns that are stored in tuples.
   std::vector<ColumnId> ids() const;
-  /// The same of some columns, by their numbers among all; empty when one of them is no stored one.
+  /// The ids of some columns, by their numbers among all; empty when one of them is not stored.
   std::vector<ColumnId> ids_of(const std::vector<uint32_t>& columns) const;
-  /// For devices.
+  /// The layout of pages, for devices.
   columnar::PageLayout page_layout() const;
   const std::string& table_name() const { return table_name_; }
   Oid table_oid() const { return table_oid_; }
 
-  // Engine threads, each with chunks of its own.
-  /// Makes the columns of the chunk's pages.
+  // Called by engine threads, each with chunks of its own.
+  // Makes the columns of the chunk's pages.
   Status decode(PageChunk* chunk) const;
   columnar::BatchView view(const PageChunk& chunk) const;
   columnar::BatchView view(CachedChunk* chunk) const;
@@ -51,7 +52,7 @@ class HeapColumns {
   void make_part(PageChunk* chunk) const;
   bool wants(AttrNumber attnum) const;
   static void set_tids(PageChunk* chunk);
-  /// Of tableoid or ctid.
+  /// Makes the values of tableoid or ctid.
   template <class Chunk>
   static columnar::ColumnView system_view(const Chunk& chunk, AttrNumber attnum);
 
@@ -60,11 +61,11 @@ class HeapColumns {
   std::vector<AttrNumber> attnums_;
   struct Missing {
     std::string bytes;
-    registry::StrView view;  // of texts and numerics
+    registry::StrView view;  // for texts and numerics
   };
-  std::deque<Missing> missing_;                         // values of columns in rows that are older
-  std::vector<int> numeric_scales_;                     // of each column, see ColumnView::scale
-  std::vector<format::heap::AttributeLayout> layouts_;  // of all attributes
+  std::deque<Missing> missing_;                         // values for rows that are older than the column
+  std::vector<int> numeric_scales_;                     // for each column, see ColumnView::scale
+  std::vector<format::heap::AttributeLayout> layouts_;  // of all attributes of the table
   std::unique_ptr<const format::heap::TupleDecoder> decoder_;
 };
 

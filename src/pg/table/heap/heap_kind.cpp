@@ -16,7 +16,7 @@ using boundary::guard;
 
 namespace {
 
-// Of `asked` pages of a table, how many are in shared buffers.
+// The fraction of a table's pages that are in shared buffers, estimated from `asked` pages.
 double buffered_part(Relation relation, BlockNumber pages, int asked) {
   if (pages == 0) return 1;
   if (RelationUsesLocalBuffers(relation)) return 0;
@@ -27,7 +27,7 @@ double buffered_part(Relation relation, BlockNumber pages, int asked) {
   return static_cast<double>(found) / count;
 }
 
-// Likewise, of groups of pages whose columns are in the column cache.
+// The fraction of a table's pages whose columns are in the column cache, estimated from `asked` groups.
 double cached_part(Relation relation, BlockNumber pages, const AttrNumber* attributes, int count, int asked) {
   return boundary::entry([=]() -> double {
     if (!CachedTable::is_for(relation, pages)) return 0;
@@ -41,8 +41,8 @@ bool is_out_of_line(const FormData_pg_attribute* attribute) {
          (attribute->attstorage == TYPSTORAGE_EXTENDED || attribute->attstorage == TYPSTORAGE_EXTERNAL);
 }
 
-// Of the table's rows, how many have a value that is stored out of line; what VACUUM knows is how large all of these
-// are together.
+// The fraction of the table's rows with a value that is stored out of line, estimated from the total size of such
+// values, which VACUUM records.
 double out_of_line_part(Relation relation, double rows) {
   constexpr double kPagesOfValue = 1;
   const Oid toast = relation->rd_rel->reltoastrelid;
@@ -67,7 +67,7 @@ class HeapKind final : public TableKind {
  public:
   const char* name() const override { return "heap table"; }
 
-  // Catalogs are small, and are read while a plan is made.
+  // Excludes catalogs, which are small and are read while a plan is made.
   bool is_kind_of(const RelOptInfo*, const RangeTblEntry* rte) const override {
     if (rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW) return false;
     return rte->relid >= FirstNormalObjectId && compat::is_heap(rte->relid);

@@ -50,7 +50,7 @@ columnar::RowsOrigin HeapRows::origin(const std::vector<uint32_t>& columns) cons
   return CachedTable::origin(relation_, snapshot_, pages, wanted);
 }
 
-// A file of the table's may lie anywhere in its tablespace.
+// A table's files may be anywhere in its tablespace.
 std::string HeapRows::storage() const {
   const Oid space = relation_->rd_rel->reltablespace;
   if (!OidIsValid(space)) return DataDir;
@@ -76,7 +76,8 @@ void HeapRows::tell_extent(Extent* extent) const {
   *extent = {done, count, done * BLCKSZ, count * BLCKSZ};
 }
 
-// How the table came to a device, from its files and through shared buffers; and what the column cache had.
+// Shows how devices got the table's pages (from its files or through shared buffers), and what the column cache
+// provided.
 void HeapRows::explain_runs(ExplainState* es) const {
   const int64_t direct = device_.count(), others = fetched_blocks_ - cached_blocks_;
   if (device_.are_allowed())
@@ -98,7 +99,7 @@ void HeapRows::start() {
   skipped_blocks_ += count - chosen;
   if (reader_.reads_whole_table()) {
     if (uses_cache_) cache_.open(relation_, snapshot_, count, columns_.ids());
-    // A device has no table's number.
+    // A device does not know the table's OID.
     if (columns_.are_stored()) device_.open(relation_, snapshot_, count, columns_.page_layout());
   }
   started_ = true;
@@ -117,7 +118,7 @@ bool HeapRows::feed() {
   return feed_pages();
 }
 
-// At the beginning of a group: true when the chunk is the whole of it.
+// At the beginning of a group: true if the chunk is a whole cached group.
 bool HeapRows::feed_cached() {
   std::optional<CachedChunk> chunk = cache_.next(reader_.position());
   if (!chunk) return false;
@@ -127,7 +128,7 @@ bool HeapRows::feed_cached() {
   return true;
 }
 
-// True when the chunk is for a device to read.
+// True if a device reads the chunk.
 bool HeapRows::feed_device() {
   if (cache_.is_filling()) {
     device_.leave_to_buffers(cache_.group_end());
@@ -142,7 +143,7 @@ bool HeapRows::feed_device() {
   return true;
 }
 
-// Blocks that a device has not read, of any group.
+// Feeds blocks, of any group, that a device could not read.
 bool HeapRows::feed_returned() {
   std::unique_ptr<PageChunk> chunk = reader_.new_chunk();
   reader_.load(chunk.get(), &device_.returned());
@@ -269,7 +270,7 @@ uint64_t HeapRows::cache_key(int64_t index) const {
 
 // ---- Fallback rows ----
 
-// Chunks that are released by now have told all their fallback rows before the caller asks for them.
+// Chunks that are released already have reported all their fallback rows before the caller asks for these.
 void HeapRows::begin_fallback() {
   take_back_released();
   to_forget_.clear();

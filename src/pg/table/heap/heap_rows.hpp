@@ -1,4 +1,4 @@
-// Rows of a PostgreSQL heap table for the engine: this thread pins pages and decides which tuples are visible, engine
+// Rows of a PostgreSQL heap table for the engine. This thread pins pages and decides which tuples are visible; engine
 // threads decode them. See docs/dev/heap.md. Used by src/pg/node.
 #pragma once
 
@@ -21,15 +21,15 @@ namespace strom::pg::table {
 
 class HeapRows : public source::RowSource {
  public:
-  /// Reads columns `attnums` (of the user, tableoid or ctid) as values of `types` of the rows that `snapshot` sees.
-  /// `relation` stays open and locked as long as this object is used. Throws PostgresError, StatusError.
+  /// Reads columns `attnums` (user columns, tableoid or ctid), as values of `types`, of the rows that `snapshot` sees.
+  /// `relation` stays open and locked while this object is used. Throws PostgresError, StatusError.
   HeapRows(Relation relation, Snapshot snapshot, const std::vector<AttrNumber>& attnums,
            const std::vector<engine::plan::ValueType>& types);
-  /// Reads `wanted` columns as they are stored, nothing of which is cached for later scans, for a caller that asks
-  /// feeder() and chunk() by itself.
+  /// Reads `wanted` columns in their stored form and caches none of them for later scans. For a caller that calls
+  /// feeder() and chunk() itself.
   HeapRows(Relation relation, Snapshot snapshot, std::vector<format::heap::WantedColumn> wanted);
 
-  /// Reads only blocks of `ranges`, which ascend and do not overlap, whenever the rows begin anew.
+  /// Reads only blocks of `ranges`, which are in ascending order and do not overlap, whenever the rows begin again.
   void read_only(std::vector<BlockRange> ranges) { reader_.restrict_to(std::move(ranges)); }
 
   std::string storage() const override;
@@ -39,7 +39,7 @@ class HeapRows : public source::RowSource {
   Blocks blocks_read() const override { return {fetched_blocks_, skipped_blocks_}; }
   void explain_runs(ExplainState* es) const override;
 
-  /// Drops all pins, while the resource owner is alive. The rows begin anew. Throws PostgresError.
+  /// Drops all pins. The resource owner must still exist. The rows begin again. Throws PostgresError.
   void close() override;
 
   int64_t chunk_count() const override { return 0; }
@@ -54,7 +54,7 @@ class HeapRows : public source::RowSource {
   uint64_t cache_key(int64_t index) const override;
   std::vector<Stripe> stripes(int64_t index) const override { return active(index)->stripes(); }
 
-  /// A row's tuple on its page, while the chunk is not released.
+  /// A row's tuple on its page. Valid until the chunk is released.
   HeapTupleData tuple(int64_t chunk, int64_t row) const;
 
   void begin_fallback() override;
@@ -77,7 +77,7 @@ class HeapRows : public source::RowSource {
   void activate(HeapChunk chunk);
   void take_back_released();
   void take_back(std::unique_ptr<HeapChunk> chunk, bool has_fallback);
-  /// Drops pins; memory of pages is used again.
+  /// Drops pins, and makes memory of pages available again.
   void let_go(HeapChunk* chunk);
   HeapChunk* active(int64_t index) const;
 
@@ -90,11 +90,11 @@ class HeapRows : public source::RowSource {
   CachedGroups cache_;
   DeviceBlocks device_;
   bool started_ = false;
-  int64_t fetched_blocks_ = 0, skipped_blocks_ = 0;  // of all runs
-  int64_t cached_blocks_ = 0;  // of fetched_blocks_, those whose columns earlier scans have cached
+  int64_t fetched_blocks_ = 0, skipped_blocks_ = 0;  // over all runs
+  int64_t cached_blocks_ = 0;                        // the part of fetched_blocks_ whose columns came from the cache
   int64_t next_chunk_ = 0;
 
-  mutable std::mutex mutex_;  // of the members below
+  mutable std::mutex mutex_;  // protects the members below
   std::unordered_map<int64_t, std::unique_ptr<HeapChunk>> active_;
   std::vector<std::pair<int64_t, bool>> released_;  // chunk, has_fallback
 

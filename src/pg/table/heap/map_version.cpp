@@ -11,7 +11,7 @@ bool leaves_traces(Relation relation) {
          RelationGetRelid(relation) >= FirstNormalObjectId && !RecoveryInProgress();
 }
 
-// Serializable transactions find conflicts by reading the page itself.
+// Serializable transactions detect conflicts by reading the page itself.
 bool sees_all_visible(Snapshot snapshot) {
   return IsMVCCSnapshot(snapshot) && !snapshot->takenDuringRecovery && compat::snapshots_never_age() &&
          !IsolationIsSerializable();

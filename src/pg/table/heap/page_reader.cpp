@@ -17,10 +17,10 @@ constexpr int kPinnedAhead = 8;
 constexpr OffsetNumber kMostItems = (BLCKSZ - SizeOfPageHeaderData) / sizeof(ItemIdData);
 constexpr int64_t kMissesRemembered = 32;
 
-/// Buffers that this backend may keep pinned: its share of the pool.
+/// The number of buffers that this backend may keep pinned: its share of shared buffers.
 int64_t pin_limit() { return std::max<int64_t>(1, NBuffers / std::max(1, MaxBackends)); }
 
-/// Those that all of its scans keep pinned while nothing is fed: half-read cursors have theirs for long.
+/// The number of buffers that all its scans keep pinned while nothing is fed. Half-read cursors keep theirs for long.
 int64_t pins_of_backend = 0;
 
 }  // namespace
@@ -48,12 +48,12 @@ PageReader::Blocks PageReader::begin() {
   const BlockNumber chosen = blocks_.chosen_of(count);
   blocks_.begin(count);
   guard([&] {
-    // The operating system reads ahead by itself where blocks follow each other.
+    // The operating system itself reads consecutive blocks ahead.
     const int in_flight = chosen < count ? get_tablespace_io_concurrency(relation->rd_rel->reltablespace) : 1;
     read_ahead_ = static_cast<size_t>(std::max(1, in_flight));
     PredicateLockRelation(relation, snapshot);
     pgstat_count_heap_scan(relation);
-    // As PostgreSQL's own scans: a large table does not push everything else out of the pool.
+    // As in PostgreSQL's own scans, a large table does not evict everything else from shared buffers.
     if (!RelationUsesLocalBuffers(relation) && chosen > static_cast<BlockNumber>(NBuffers) / 4)
       strategy_ = GetAccessStrategy(BAS_BULKREAD);
   });
@@ -90,8 +90,8 @@ std::unique_ptr<PageChunk> PageReader::new_chunk() {
   return chunk;
 }
 
-// Buffers of temporary tables are few, and an application may leave many scans half read, of which PostgreSQL's own
-// keep one page pinned: chunks of such copy their pages.
+// Temporary tables have few buffers, and an application may leave many scans half read. PostgreSQL's own scans keep one
+// page pinned in that case. So chunks of temporary tables copy their pages.
 void PageReader::make_copies_room(PageChunk* chunk) const {
   const bool copies = RelationUsesLocalBuffers(relation_) || pins_of_backend + pages_in_chunk_ > pin_limit();
   const auto pages = static_cast<size_t>(copies ? pages_in_chunk_ : 0);
@@ -100,8 +100,8 @@ void PageReader::make_copies_room(PageChunk* chunk) const {
   chunk->copies_room = pages;
 }
 
-// Tells the operating system about blocks that will be read, as long as the pool does not have those before them. May
-// ereport.
+// The next block to read. Tells the operating system to read ahead, if earlier blocks were not in shared buffers.
+// May ereport.
 BlockNumber PageReader::next_block() {
   while (upcoming_.size() < read_ahead_ && !blocks_.at_end()) {
     upcoming_.push_back(blocks_.next());
@@ -112,7 +112,7 @@ BlockNumber PageReader::next_block() {
   return block;
 }
 
-// Neighbours in the table are often neighbours in the pool. May ereport.
+// Adjacent blocks of the table are often in adjacent buffers. May ereport.
 Buffer PageReader::pin_page(BlockNumber block) {
   const Buffer guess = last_buffer_ + 1;
   last_buffer_ = InvalidBuffer;
@@ -154,7 +154,7 @@ int PageReader::list_visible(BlockNumber block, Buffer buffer, OffsetNumber last
   return count;
 }
 
-// Takes over the pin. May ereport.
+// Takes over the pin of a page. May ereport.
 const uint8_t* PageReader::hold_page(PageChunk* chunk, Buffer buffer) {
   const auto at = static_cast<size_t>(chunk->pages);
   const auto* page = reinterpret_cast<const uint8_t*>(BufferGetPage(buffer));
@@ -170,7 +170,7 @@ const uint8_t* PageReader::hold_page(PageChunk* chunk, Buffer buffer) {
   return copy;
 }
 
-// Notes the visible tuples of a pinned page; without any, the page is not cached. May ereport.
+// Records the visible tuples of a pinned page. A page without any is not held. May ereport.
 void PageReader::load_page(PageChunk* chunk, BlockNumber block, Buffer buffer) {
   heap_page_prune_opt(relation_, buffer);
   LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -179,8 +179,7 @@ void PageReader::load_page(PageChunk* chunk, BlockNumber block, Buffer buffer) {
   const auto at = static_cast<size_t>(chunk->pages);
   OffsetNumber* visible = nullptr;
   OffsetNumber count = std::min<OffsetNumber>(PageGetMaxOffsetNumber(page), kMostItems);
-  // All that is there now is visible. What comes later gets new items behind these, unless there are some to be used
-  // again.
+  // All present tuples are visible. Later tuples get new items behind them, unless there are items that can be reused.
   if (!PageIsAllVisible(page) || snapshot_->takenDuringRecovery || PageHasFreeLinePointers(page) || sample_) {
     visible = chunk->visible.data() + at * MaxHeapTuplesPerPage;
     count = static_cast<OffsetNumber>(list_visible(block, buffer, count, visible));
@@ -197,7 +196,7 @@ void PageReader::load_page(PageChunk* chunk, BlockNumber block, Buffer buffer) {
   ++chunk->pages;
 }
 
-// Pins some pages before the first is looked at, so that their headers are on their way. May ereport.
+// Pins several pages before the first one is looked at, so that their headers can be prefetched. May ereport.
 template <class AtEnd>
 void PageReader::load_pages(PageChunk* chunk, AtEnd at_end) {
   Buffer buffers[kPinnedAhead];
@@ -214,7 +213,7 @@ void PageReader::load_pages(PageChunk* chunk, AtEnd at_end) {
 void PageReader::load(PageChunk* chunk, BlockNumber end) {
   guard([=, this] {
     BlockNumber stripe = InvalidBlockNumber;
-    // Chunks of a table that is read whole end with their stripe.
+    // If the whole table is read, chunks end with their stripe.
     const auto is_done = [&] {
       if (at_end() || (reads_whole_table() && position() >= end)) return true;
       return stripe != InvalidBlockNumber && reads_whole_table() && stripe_of(upcoming()) != stripe;
@@ -222,7 +221,7 @@ void PageReader::load(PageChunk* chunk, BlockNumber end) {
     while (!is_done() && !is_full(*chunk)) {
       if (stripe == InvalidBlockNumber) stripe = stripe_of(upcoming());
       load_pages(chunk, is_done);
-      if (InterruptPending) break;  // the chunk may be empty then; the caller looks at it before it asks again
+      if (InterruptPending) break;  // the chunk may be empty then; the caller serves interrupts first
     }
   });
 }

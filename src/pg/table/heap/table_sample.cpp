@@ -1,5 +1,5 @@
-// The order of calls differs from PostgreSQL's: all blocks are asked for first. BERNOULLI and SYSTEM, which are the
-// only methods that the planner lets come here, decide by block, item and seed alone.
+// The methods are called in another order than by PostgreSQL: first for all blocks. This is correct for BERNOULLI and
+// SYSTEM, the only methods that the planner accepts: they decide by block, item and seed alone.
 #include "pg/table/heap/table_sample.hpp"
 
 #include "pg/boundary/boundary.hpp"

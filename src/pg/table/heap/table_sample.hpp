@@ -1,4 +1,4 @@
-// TABLESAMPLE: rows that PostgreSQL's sampling methods choose. Used by HeapRows; main thread.
+// TABLESAMPLE: the rows that PostgreSQL's sampling methods select. Used by HeapRows; main thread.
 #pragma once
 
 #include <vector>
@@ -7,17 +7,17 @@
 
 namespace strom::pg::table {
 
-/// The parameters are those of when it was made, so that each reading gives the same rows.
+/// Parameters are evaluated when the object is made, so that each reading gives the same rows.
 class TableSample {
  public:
-  /// `scan`: an initialised sample scan, which is never run. Throws PostgresError.
+  /// `scan`: an initialised sample scan, which is never executed. Throws PostgresError.
   explicit TableSample(SampleScanState* scan);
 
-  /// Begins anew: the blocks of a table of `count` blocks that have rows of the sample. Throws PostgresError.
+  /// Starts again: returns the blocks with rows of the sample, in a table of `count` blocks. Throws PostgresError.
   std::vector<BlockRange> blocks(BlockNumber count);
 
-  /// The next item of block `block`, whose last one is `last`, that is in the sample, or InvalidOffsetNumber behind
-  /// them. May ereport.
+  /// The next item of block `block`, behind `last`, that is in the sample; InvalidOffsetNumber when there is none.
+  /// May ereport.
   OffsetNumber next_item(BlockNumber block, OffsetNumber last) const;
 
  private:

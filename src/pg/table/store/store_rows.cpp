@@ -39,7 +39,7 @@ bool stored_as(const store::StoreColumn& column, TypeId type, StoredAs* stored) 
     case Codec::kChar: return type == TypeId::kChar;
     case Codec::kWord: return phys == Phys::kI32 || phys == Phys::kF32;
     case Codec::kObject: return type == TypeId::kOid || type == TypeId::kEnum;
-    case Codec::kLong:  // cells have no bit inverted
+    case Codec::kLong:  // in cells the top bit is not inverted
       if (registry::type_info(type).form == registry::DatumForm::kUInt8) *stored = StoredAs::kDatums;
       return phys == Phys::kI64 || phys == Phys::kF64;
     case Codec::kBytes:
@@ -52,15 +52,15 @@ bool stored_as(const store::StoreColumn& column, TypeId type, StoredAs* stored) 
   return is_numeric || phys == Phys::kStr;
 }
 
-/// What chunk() has made of a chunk's columns.
+/// The columns that chunk() has made for a chunk.
 struct StoreRows::Made {
   std::deque<std::vector<uint64_t>> not_null;
   std::deque<std::vector<StrView>> numerics;
   std::deque<std::vector<int64_t>> words;
 };
 
-/// Devices keep columns of fixed width: a chunk into which nothing was written since has the same ones. A transaction
-/// that ends a row changes the bits of rows alone.
+/// Names a chunk's columns for devices, which cache columns of fixed width. They are the same as long as nothing is
+/// written into the chunk. Ending a row changes only the rows' bits.
 class StoreRows::Origin final : public columnar::BatchOrigin {
  public:
   Origin(const StoreRows* rows, const Chunk& chunk) : rows_(rows), number_(chunk.number), written_(chunk.written) {}
@@ -69,7 +69,7 @@ class StoreRows::Origin final : public columnar::BatchOrigin {
     const Column& named = rows_->columns_[column];
     if (named.stored != StoredAs::kRegisters && named.stored != StoredAs::kDatums) return {};
     std::string name = "S";
-    // The seed is random for each memory, and a memory is a table's with these columns.
+    // The seed is random for each memory, and each memory belongs to one table with these columns.
     columnar::append_name(&name, rows_->table_->shared->rows.seed, number_, written_, named.number);
     return name;
   }
@@ -97,7 +97,7 @@ StoreRows::StoreRows(const store::Table* table, Snapshot snapshot, const std::ve
     columns_.push_back(column);
   }
   find_rows(snapshot);
-  // After that, so that they reach as far as any version that is seen.
+  // Read after the snapshot was taken, so that it covers every version that the snapshot sees.
   const uint64_t used = table->rows->heap_used();
   for (uint64_t begin = 0; begin < used; begin += store::rows::kHeapSegment) {
     const auto segment = static_cast<uint32_t>(begin / store::rows::kHeapSegment);
@@ -114,7 +114,7 @@ void StoreRows::find_rows(Snapshot snapshot) {
     boundary::check_for_interrupts();
     Chunk chunk{number, count, {}, rows.written(number)};
     uint32_t seen = count;
-    // Versions that everybody sees stay as long as the snapshot, even if somebody ends them now.
+    // Versions that everybody sees live as long as the snapshot, even if somebody ends them now.
     if (__atomic_load_n(&rows.info(number).settled, __ATOMIC_ACQUIRE) < count) {
       chunk.seen.resize((count + kBits - 1) / kBits);
       uint64_t* const bits = chunk.seen.data();
@@ -128,7 +128,8 @@ void StoreRows::find_rows(Snapshot snapshot) {
   }
 }
 
-/// Registers of all rows, since a device may keep them for others, who see other rows. Some may be changing.
+/// Makes registers for all rows, including invisible ones, because a device may cache them for snapshots that see other
+/// rows. Some rows may be changing.
 const int64_t* StoreRows::make_words(const Chunk& chunk, const Column& column, Made* made) const {
   const uint64_t width = table_->columns[column.number].width;
   const auto* const bytes = static_cast<const uint8_t*>(table_->rows->values(chunk.number, column.number));
@@ -171,7 +172,7 @@ columnar::ColumnView StoreRows::view(const Chunk& chunk, const Column& column, M
   std::vector<uint64_t>& not_null = made->not_null.emplace_back((chunk.rows + kBits - 1) / kBits, 0);
   for (uint32_t row = 0; row < chunk.rows; ++row) not_null[row / kBits] |= uint64_t{nulls[row] == 0} << (row % kBits);
   view.validity = reinterpret_cast<const uint8_t*>(not_null.data());
-  view.null_count = -1;  // not counted
+  view.null_count = -1;  // unknown
   return view;
 }
 

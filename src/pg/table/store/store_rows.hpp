@@ -12,19 +12,19 @@
 
 namespace strom::pg::table {
 
-/// How the engine reads a column.
+/// The form in which the engine reads a column.
 enum class StoredAs : uint8_t {
-  kRegisters,  // the values are the engine's registers
+  kRegisters,  // the values are registers of the engine
   kViews,      // Arrow's views of texts and bytes
-  kNumerics,   // the same, of numerics as PostgreSQL stores them
-  kDatums,     // PostgreSQL's bytes of a fixed width, of which registers of 64 bits are made
+  kNumerics,   // like kViews, for numerics in PostgreSQL's stored form
+  kDatums,     // PostgreSQL's values of fixed width, converted to registers of 64 bits
 };
 
-/// False: it cannot, because values of `type` lie there in another form.
+/// False: the engine cannot read the column as `type`, because it is stored in another form.
 bool stored_as(const store::StoreColumn& column, registry::TypeId type, StoredAs* stored);
 
-/// The bitmaps are made when it is opened, on the main thread, as only PostgreSQL knows what a snapshot sees. The
-/// snapshot keeps every version that it sees, and its values, where they are.
+/// The constructor makes the bitmaps, on the main thread, because only PostgreSQL knows what a snapshot sees. The
+/// snapshot keeps every version that it sees, and its values, in place.
 class StoreRows final : public source::RowSource {
  public:
   /// May throw.
@@ -43,17 +43,17 @@ class StoreRows final : public source::RowSource {
 
  private:
   struct Column {
-    uint32_t number;  // of the table's columns
+    uint32_t number;  // among the table's columns
     StoredAs stored;
-    int32_t scale;                    // of kNumerics
-    columnar::heap::Storage storage;  // of kDatums: how bytes become a register
+    int32_t scale;                    // for kNumerics
+    columnar::heap::Storage storage;  // for kDatums: how bytes become a register
   };
-  /// A chunk of the table with rows to be seen.
+  /// A chunk of the table with visible rows.
   struct Chunk {
     uint64_t number;
     uint32_t rows;
-    std::vector<uint64_t> seen;  // a bit for each row; empty: all of them
-    uint64_t written;            // Rows::written() after the snapshot was taken
+    std::vector<uint64_t> seen;  // a bit for each row; empty: all rows are visible
+    uint64_t written;            // Rows::written(), read after the snapshot was taken
   };
   struct Made;
   class Origin;
@@ -65,10 +65,10 @@ class StoreRows final : public source::RowSource {
   const store::Table* table_;
   std::vector<Column> columns_;
   std::vector<Chunk> chunks_;
-  std::vector<const char*> segments_;     // of the heap of long values
-  std::vector<int64_t> segment_bytes_;    // of them, in use
-  int64_t rows_ = 0;                      // that are seen
-  int64_t whole_ = 0, without_rows_ = 0;  // chunks of which all is seen, of which nothing is
+  std::vector<const char*> segments_;     // of the heap for long values
+  std::vector<int64_t> segment_bytes_;    // bytes in use
+  int64_t rows_ = 0;                      // visible rows
+  int64_t whole_ = 0, without_rows_ = 0;  // chunks that are completely visible, and chunks without visible rows
   bool has_numerics_ = false;
 };
 
