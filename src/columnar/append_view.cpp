@@ -44,7 +44,7 @@ Status append_encoded(const ColumnView& from, int64_t row, ColumnBuilder& to) {
   return index != kFull && append_index(index, to) ? Status::ok() : too_much(to);
 }
 
-/// Texts of which none leads outside of the column, all at once; false: one does.
+/// Checks the offsets of all these texts at once. False when a text leads outside of the column.
 template <class Offset>
 bool has_sound_offsets(const ColumnView& from, int64_t first, int64_t count, int64_t end) {
   int64_t last = load<Offset>(from.values, first);

@@ -6,7 +6,8 @@ namespace strom::columnar {
 
 namespace {
 
-/// Without the instruction, which not every processor has: the compiler's own function is a call for each word.
+/// Counts bits without a processor's instruction for it, which not all processors have: there the compiler's own
+/// function would be a call for each word.
 int64_t ones_of(uint64_t word) {
   constexpr uint64_t kPairs = 0x5555555555555555, kFours = 0x3333333333333333, kBytes = 0x0F0F0F0F0F0F0F0F;
   word -= word >> 1 & kPairs;

@@ -29,11 +29,11 @@ struct ColumnView {
   const char* const* variadic = nullptr;    // kUtf8View: data buffers
   const int64_t* variadic_sizes = nullptr;  // their sizes in bytes
   int32_t variadic_count = 0;
-  const registry::StrView* dictionary = nullptr;  // kDictionary: texts, which have been checked
+  const registry::StrView* dictionary = nullptr;  // kDictionary: texts, already checked
   int64_t dictionary_size = 0;
   const ColumnView* children = nullptr;  // of nested layouts; kDictionary without `dictionary`: its parts, in order
   int32_t child_count = 0;
-  bool is_register = false;        // `values` are the engine's registers (registry::Phys), whatever the layout
+  bool is_register = false;        // `values` are the engine's registers (registry::Phys), whatever `layout` says
   const uint8_t* flags = nullptr;  // is_register: a byte for each row instead of `validity`: 1 = null, 2 = a value that
                                    // the engine does not hold, 4 = a compressed text; nullptr when there are none
   bool has_packed = false;         // is_register: some flag is 4
@@ -44,19 +44,19 @@ struct ColumnView {
 
 /// Rows of a chunk with the columns that a query refers to, in the order in which it asked for them.
 ///
-/// A chunk may have rows that nobody is to see: `selection` is the first filter of its scan. Such rows have values like
-/// all others (their texts lie in their buffers), but the engine neither loads nor counts them. Only batches that a
+/// A chunk may have hidden rows: `selection` is the result of the scan's first filter. Hidden rows have values like all
+/// others (their texts lie in their buffers), but the engine neither loads nor counts them. Only batches that a
 /// pipeline reads have a selection.
 struct BatchView {
   int64_t rows = 0;
   std::vector<ColumnView> columns;
-  std::shared_ptr<const void> memory{};  // what the columns point to, where nobody else keeps it
+  std::shared_ptr<const void> memory{};  // keeps what the columns point to alive, where nobody else does
   int64_t begin = 0;                     // rows [begin, begin + rows) of the columns; 0 but for chunks that are fed
-  std::shared_ptr<const BatchOrigin> origin{};  // nullptr: nobody is to keep the columns; good as long as the source
+  std::shared_ptr<const BatchOrigin> origin{};  // nullptr: nothing is to be cached; valid as long as the source
   std::shared_ptr<PageBatch> pages{};           // instead of rows and columns, see page_batch.hpp
-  const uint8_t* selection = nullptr;  // bitmap over the columns' rows, 1 = is there; nullptr: all of them, at no cost
+  const uint8_t* selection = nullptr;  // bitmap over the columns' rows, 1 = visible; nullptr: all are, at no cost
 
-  /// How many rows are there.
+  /// How many rows are visible.
   int64_t selected_rows() const;
 };
 

@@ -1,5 +1,5 @@
-// What is known of the values of one column in one record batch without reading them. Made by format readers from a
-// file's statistics, used to leave out record batches.
+// What is known of the values of one column in one record batch without reading them. Format readers make it from a
+// file's statistics; scans use it to skip record batches.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,27 @@
 
 namespace strom::columnar {
 
-/// Every value of the column that is neither NULL nor NaN lies between these two, which need not occur themselves.
+/// Every value of the column that is neither NULL nor NaN lies between the low and the high bound. The bounds
+/// themselves need not occur.
 struct Bounds {
   enum class Kind : uint8_t {
     kInteger,  // layouts that store integers: dates and times in the column's unit, decimals without their scale
     kReal,
     kText,
-    kBox,  // of structs for which is_box() holds, and of geometries that such a struct tells of
+    kBox,  // structs for which is_box() holds, and geometries whose boxes are in such a struct
   };
   Kind kind = Kind::kInteger;
   __int128 low = 0, high = 0;
   double low_real = 0, high_real = 0;
   std::string low_text, high_text;
-  bool high_is_prefix = false;  // kText: values that begin with `high_text` belong as well
+  bool high_is_prefix = false;  // kText: values that begin with `high_text` are within the bounds, too
   double box[4] = {};           // kBox: all boxes lie in this one; lowest x and y, highest x and y
 };
 
 inline constexpr const char* kBoxCorners[] = {"xmin", "ymin", "xmax", "ymax"};
 
-/// A struct of the corners of boxes, as GeoParquet 1.1 has them: floating point of these names, and others beside them.
-/// `corners`: which children they are.
+/// True for a struct of the corners of boxes, as GeoParquet 1.1 has them: it has floating-point children of these names
+/// and may have others. `corners`: the numbers of these children.
 inline bool is_box(const Field& field, size_t (&corners)[4]) {
   if (field.layout != Layout::kStruct || field.dictionary) return false;
   for (size_t i = 0; i < 4; ++i) {
@@ -46,7 +47,7 @@ inline bool is_box(const Field& field) {
   return is_box(field, corners);
 }
 
-/// How statistics of a layout are held. False for layouts that have none.
+/// The kind of bounds that a layout has. False for layouts without bounds.
 constexpr bool bounds_kind(Layout layout, Bounds::Kind* kind) {
   const Values values = values_of(layout);
   if (values == Values::kText) {

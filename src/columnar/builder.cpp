@@ -7,7 +7,7 @@ namespace strom::columnar {
 
 namespace {
 
-/// Eight or fewer bits from bit `first` on; those above `count` are anything.
+/// Loads up to eight bits from bit `first` on. The bits above `count` are undefined.
 unsigned load_bits(const uint8_t* bits, int64_t first, int64_t count) {
   const int64_t shift = first & 7;
   unsigned value = bits[first >> 3] >> shift;
@@ -15,7 +15,7 @@ unsigned load_bits(const uint8_t* bits, int64_t first, int64_t count) {
   return value;
 }
 
-/// Behind the `length` bits of `to`; ones when `from` is nullptr.
+/// Appends bits behind the `length` bits of `to`: ones when `from` is nullptr.
 void append_bits(ByteBuffer& to, int64_t length, const uint8_t* from, int64_t first, int64_t count) {
   if (count == 0) return;  // there may be no memory yet
   const int64_t added = (length + count + 7) / 8 - (length + 7) / 8;
@@ -56,7 +56,7 @@ struct TextView {
 }  // namespace
 
 void ByteBuffer::grow(int64_t bytes) {
-  // By half, so that the memory freed by earlier steps can hold a later one.
+  // Grows by half only, so that memory that earlier steps freed can hold a later one.
   const int64_t wanted = std::max<int64_t>({size_ + bytes, capacity_ + capacity_ / 2, 64});
   void* moved = realloc(data_, static_cast<size_t>(wanted));
   if (moved == nullptr) throw std::bad_alloc();
@@ -91,7 +91,7 @@ int64_t ColumnBuilder::offset_at(int64_t row) const {
   return width_ == sizeof(int32_t) ? load_at<int32_t>(values_.data(), row) : load_at<int64_t>(values_.data(), row);
 }
 
-/// The first NULL comes: all rows before are valid.
+/// Called for the first NULL: all rows before it are valid.
 void ColumnBuilder::start_validity() {
   validity_.clear();
   append_bits(validity_, 0, nullptr, 0, length_);
@@ -138,7 +138,7 @@ bool ColumnBuilder::append_padded(std::string_view bytes) {
   return true;
 }
 
-/// A row of a list view, from where the one before it ends. It is counted already.
+/// Appends the row of a list view that begins where the row before it ends. The row is already counted.
 void ColumnBuilder::push_list_view(int64_t end) {
   const auto sum = [this](auto zero, int64_t row) -> int64_t {
     using Offset = decltype(zero);
@@ -163,7 +163,7 @@ void ColumnBuilder::append_union(size_t index) {
   if (is_dense) data_.push(static_cast<int32_t>(children_[index].length() - 1));
 }
 
-/// The last two values of child(1) are the same.
+/// True when the last two values of child(1) are equal.
 bool ColumnBuilder::repeats_last() const {
   const ColumnBuilder& values = children_[1];
   const int64_t last = values.length_ - 1;
@@ -243,7 +243,7 @@ bool ColumnBuilder::append_rows(const ColumnBuffers& from, int64_t first, int64_
   return true;
 }
 
-/// What stands for NULL in the values. The row is not counted yet.
+/// Appends what stands for NULL in the values. The row is not counted yet.
 void ColumnBuilder::push_null_value() {
   switch (form_) {
     case Form::kBits: push_bit(values_, false); break;
@@ -343,7 +343,7 @@ void cut_bits(ByteBuffer& bits, int64_t rows) {
   if (rows & 7) bits.data()[rows >> 3] &= static_cast<uint8_t>((1u << (rows & 7)) - 1);
 }
 
-/// How many of the bytes behind the first `rows` views they refer to: texts stand in the order of rows.
+/// How many bytes of the data buffer the first `rows` views refer to: texts lie in the order of their rows.
 int64_t view_bytes(const uint8_t* views, int64_t rows) {
   for (int64_t row = rows - 1; row >= 0; --row) {
     const auto view = load_at<TextView>(views, row);

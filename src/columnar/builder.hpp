@@ -35,7 +35,7 @@ class ByteBuffer {
   int64_t size() const { return size_; }
   void clear() { size_ = 0; }
   void truncate(int64_t size) { size_ = size; }
-  /// Appends `bytes` bytes; where they are to be written.
+  /// Appends `bytes` bytes; returns where the caller has to write them.
   uint8_t* extend(int64_t bytes) {
     if (bytes > capacity_ - size_) grow(bytes);
     uint8_t* place = data_ + size_;
@@ -58,8 +58,8 @@ class ByteBuffer {
   int64_t size_ = 0, capacity_ = 0;
 };
 
-/// Buffers of a column in Arrow's layout, whose offsets are known to be in order. validity: nullptr when nothing is
-/// NULL.
+/// Buffers of a column in Arrow's layout. The caller knows that its offsets are in order. `validity` is nullptr when no
+/// row is NULL.
 struct ColumnBuffers {
   const uint8_t *validity = nullptr, *values = nullptr, *data = nullptr;
 };
@@ -75,13 +75,13 @@ class ColumnBuilder {
   int64_t length() const { return length_; }
   int64_t null_count() const { return null_count_; }
 
-  /// Layouts of fixed width, and indexes of dictionaries: T has the width.
+  /// For layouts of fixed width, and for indexes of dictionaries: sizeof(T) is the width.
   template <class T>
   void append(T value) {
     push_valid();
     values_.push(value);
   }
-  /// A value of fixed width, to be written by the caller.
+  /// Appends a value of fixed width; returns where the caller has to write it.
   uint8_t* append_fixed() {
     push_valid();
     return values_.extend(width_);
@@ -90,7 +90,7 @@ class ColumnBuilder {
     push_bit(values_, value);
     push_valid();
   }
-  /// Texts and bytes. False, and nothing is appended, when the offsets could not address it.
+  /// For texts and bytes. False, and nothing is appended, when the offsets could not address the value.
   bool append_bytes(const void* bytes, int64_t size) {
     if (form_ == Form::kViews) return append_as_view(bytes, size);
     if (size > max_offset_ - data_.size()) return false;
@@ -99,13 +99,13 @@ class ColumnBuilder {
     push_offset(data_.size());
     return true;
   }
-  /// The same; also kFixedBinary, padded with blanks, and false for what is longer.
+  /// The same, and also for kFixedBinary: shorter values are padded with blanks, longer ones return false.
   bool append_bytes(std::string_view bytes) {
     return form_ == Form::kFixed ? append_padded(bytes)
                                  : append_bytes(bytes.data(), static_cast<int64_t>(bytes.size()));
   }
-  /// Lists and maps: the elements were appended to child(0) before; to those of fixed size as many as they have. False,
-  /// and only the elements are there, when the offsets could not address them.
+  /// For lists and maps: their elements must be in child(0) already. A list of fixed size needs exactly that many
+  /// elements. False, and only the elements are appended, when the offsets could not address them.
   bool append_list() {
     const int64_t end = children_[0].length_;
     if (end > max_offset_) return false;
@@ -116,20 +116,20 @@ class ColumnBuilder {
       push_list_view(end);
     return true;
   }
-  /// kStruct: every child was given one value before.
+  /// For kStruct: each child already has the row's value.
   void append_struct() { push_valid(); }
-  /// Unions: child(index) was given one value before, and of kSparseUnion every child.
+  /// For unions: child(index) already has the row's value, and in a kSparseUnion every child has one.
   void append_union(size_t index);
-  /// kRunEndEncoded: child(1) was given one value before. False when its ends of runs have too few bits.
+  /// For kRunEndEncoded: child(1) already has the row's value. False when the type of run ends is too narrow.
   bool append_run();
   void append_null();
-  /// `count` values of fixed width, to be written by the caller; flags[i] & 1: row i is NULL, and is to be zeros.
-  /// `flags` nullptr: none is.
+  /// Appends `count` values of fixed width; returns where the caller has to write them. flags[i] & 1: row i is NULL,
+  /// and the caller writes zeros. `flags` nullptr: no row is NULL.
   uint8_t* append_fixed(const uint8_t* flags, int64_t count) {
     push_flags(flags, count);
     return values_.extend(count * width_);
   }
-  /// kBinary, kUtf8: texts with `ptr` and `len`, of which those that are NULL are not looked at. False, and nothing is
+  /// For kBinary and kUtf8: texts with `ptr` and `len`; those of NULL rows are not looked at. False, and nothing is
   /// appended, when the offsets could not address them, and for other layouts.
   template <class Text>
   bool append_texts(const Text* texts, const uint8_t* flags, int64_t count) {
@@ -153,9 +153,9 @@ class ColumnBuilder {
     push_flags(flags, count);
     return true;
   }
-  /// Rows [first, first + count) of another column of the same type: of bits, fixed width, offsets of 32 or 64 bits, or
-  /// a struct. Children's rows were appended before: of lists all that these rows' offsets span. False, and nothing is
-  /// appended here, when the offsets could not address it.
+  /// Appends rows [first, first + count) of another column of the same type: of bits, of fixed width, with offsets of
+  /// 32 or 64 bits, or a struct. The children's rows must be appended before; a list needs all rows that its offsets
+  /// span. False, and nothing is appended here, when the offsets could not address the rows.
   bool append_rows(const ColumnBuffers& from, int64_t first, int64_t count);
 
   ColumnBuilder& child(size_t index) { return children_[index]; }
@@ -168,18 +168,18 @@ class ColumnBuilder {
     return null_count_ == 0 || (form_ != Form::kNone && (validity_.data()[row >> 3] >> (row & 7) & 1));
   }
 
-  /// The dictionary that values are looked up in and added to; nullptr: rows are indexes that the caller knows.
+  /// Values are looked up in this dictionary and added to it. nullptr: the caller appends indexes.
   void set_dictionary(std::shared_ptr<DictionaryBuilder> dictionary) { dictionary_ = std::move(dictionary); }
   DictionaryBuilder* dictionary() const { return dictionary_.get(); }
 
-  /// Stays valid until the next call of anything that changes rows. One thread at a time.
+  /// The view is valid until rows change. Calls from one thread at a time.
   const ColumnView& view() const;
 
   /// Bytes held in this column and its children.
   int64_t memory_bytes() const;
-  /// No rows; memory is kept.
+  /// Removes all rows and keeps the memory.
   void clear();
-  /// Only the first `rows` <= length() rows.
+  /// Keeps only the first `rows` <= length() rows.
   void truncate(int64_t rows);
 
   static constexpr int64_t kMaxOffset = INT32_MAX;
@@ -190,7 +190,7 @@ class ColumnBuilder {
     ++length_;
   }
   void push_flags(const uint8_t* flags, int64_t count);
-  // Most texts are shorter than a call of memcpy() is worth: the first and the last bytes, which may be the same.
+  // Most texts are too short for a call of memcpy(): this copies the first and the last bytes, which may overlap.
   static void copy_short(uint8_t* to, const char* from, int64_t size) {
     constexpr int64_t kEight = 8, kFour = 4;
     if (size > 2 * kEight) {

@@ -1,4 +1,4 @@
-// What the forms of Datums are in columns and on pages: the rows of registry/datum_forms.def.
+// The forms of Datums in columns and on pages: one for each row of registry/datum_forms.def.
 #pragma once
 
 #include "columnar/heap_page.hpp"
@@ -7,7 +7,7 @@
 
 namespace strom::columnar {
 
-/// The layout that values of SQL types of such a form are collected in.
+/// The layout in which values of SQL types of this form are collected.
 constexpr Layout layout_of(registry::DatumForm form) {
   constexpr Layout kLayouts[] = {
 #define STROM_DATUM_FORM(name, length, phys, layout, storage) Layout::layout,
@@ -17,7 +17,7 @@ constexpr Layout layout_of(registry::DatumForm form) {
   return kLayouts[static_cast<int>(form)];
 }
 
-/// How values of such types on pages become registers.
+/// How values of SQL types of this form become registers when they are read from pages.
 constexpr heap::Storage storage_of(registry::DatumForm form) {
   constexpr heap::Storage kStorages[] = {
 #define STROM_DATUM_FORM(name, length, phys, layout, storage) heap::Storage::storage,

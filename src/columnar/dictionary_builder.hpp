@@ -1,5 +1,5 @@
-// The values of a growing dictionary, which is found by value. Used by whoever appends to dictionary-encoded columns:
-// INSERT into Arrow tables and copies of files. Several columns may share one.
+// The values of a growing dictionary, found by value. Used by producers of dictionary-encoded columns: INSERT into
+// Arrow tables and copies of files. Several columns may share one.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,7 @@ namespace strom::columnar {
 /// Not thread-safe. Throws std::bad_alloc.
 class DictionaryBuilder {
  public:
-  /// `field` is one that has the dictionary. Its values are texts, bytes or of fixed width, or booleans: see
-  /// can_hold().
+  /// `field` has the dictionary. Its values are texts, bytes, booleans or of fixed width: see can_hold().
   explicit DictionaryBuilder(const Field& field);
   static bool can_hold(const Field& field);
 
@@ -26,14 +25,14 @@ class DictionaryBuilder {
   int64_t size() const { return values_.length(); }
   const ColumnBuilder& values() const { return values_; }
 
-  /// The value is added whether it is there or not: dictionaries of files come as they are.
+  /// Adds the value even if the dictionary has it already: dictionaries of files are taken over unchanged.
   bool add(std::string_view value);
   void add_null();
-  /// Index of a value by its bytes as they stand in values(), a boolean being one byte. A new value is added. -1 when
-  /// there are too many bytes for one column, or more values than the field's indexes can count.
+  /// Index of a value by its bytes as they are in values(); a boolean is one byte. A new value is added. -1 when there
+  /// are too many bytes for one column, or more values than the field's indexes can count.
   int64_t find_or_add(std::string_view value);
-  /// Index of what row `row`, not null, of a kDictionary column stands for; -2 when it is NULL, -1 when there are too
-  /// many values, -3 when it is outside of its dictionary.
+  /// Index of the value of row `row`, which is not null, in a kDictionary column. -2 when the dictionary's value is
+  /// NULL, -1 when there are too many values, -3 when the row's index is outside of its dictionary.
   int64_t find_or_add(const ColumnView& column, int64_t row);
 
  private:
@@ -42,7 +41,8 @@ class DictionaryBuilder {
   int64_t id_, most_;  // most_: values that the indexes can count
   ColumnBuilder values_;
   std::unordered_map<std::string, int64_t> index_;
-  /// Indexes of another dictionary in this one, as far as they were asked for. It is known by where it lies.
+  /// Indexes of another dictionary's values in this one, filled on demand. The other dictionary is identified by its
+  /// address.
   struct Known {
     const void* dictionary = nullptr;
     int64_t size = 0;
@@ -53,11 +53,11 @@ class DictionaryBuilder {
 
 using DictionaryBuilders = std::map<int64_t, std::shared_ptr<DictionaryBuilder>>;  // by id
 
-/// Bytes of row `row`, not null, of a column that is no dictionary and not nested; those of a boolean are in
+/// Bytes of row `row`, which is not null. The column is neither a dictionary nor nested. The byte of a boolean is in
 /// `*boolean`. False when a text lies outside of its column.
 bool value_bytes(const ColumnView& column, int64_t row, char* boolean, std::string_view* bytes);
 
-/// Gives each part of `column` that has a dictionary the one with its id, which is made when it is not there.
+/// Gives each part of `column` that has a dictionary the builder with the dictionary's id, making missing ones.
 void attach_dictionaries(ColumnBuilder& column, DictionaryBuilders& dictionaries);
 
 }  // namespace strom::columnar

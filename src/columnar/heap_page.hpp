@@ -1,16 +1,17 @@
-// Pages and tuples of PostgreSQL's heap tables, as far as reading them needs: items, headers, varlenas, and how stored
-// values become the engine's. Single source: decoded by the host (format/heap/tuple.cpp) and on devices
-// (engine/op/pages). The bytes may be damaged, and on the host change while they are read: whatever is read from them
-// is loaded once and checked before use.
+// Pages and tuples of PostgreSQL's heap tables, as far as readers need them: items, headers, varlenas, and how stored
+// values become the engine's. Single source: the host decodes pages (format/heap/tuple.cpp), and so do devices
+// (engine/op/pages). The bytes may be damaged, and on the host they can change during the read: each word is loaded
+// once and checked before use.
 //
-// A page (src/include/storage/bufpage.h) begins with 24 bytes: LSN (8 bytes), checksum, flags, ends of the items and of
-// the free space, begin of what the access method has, size and version (2 bytes each), a transaction id; item pointers
-// of 32 bits follow (itemid.h, little-endian): 15 bits of offset, 2 bits of state (1: a tuple), 15 bits of size. Tuple
-// header (src/include/access/htup_details.h): 18 bytes of transaction ids and position, 16 bits of which 11 count the
-// attributes, 16 bits of flags, one byte with the offset of the data, then the null bitmap. A varlena
-// (src/include/varatt.h, little-endian): a first byte with its lowest bit set begins a one-byte header, 1 alone a
-// pointer to a value stored out of line, whose second byte tells its kind; otherwise four bytes, whose lowest two bits
-// are 00 for plain and 10 for compressed. Padding before a four-byte header is 0.
+// A page (src/include/storage/bufpage.h) begins with 24 bytes: LSN (8 bytes), checksum, flags, end of the items, end of
+// the free space, begin of the access method's area, size and version (2 bytes each), and a transaction id. Item
+// pointers of 32 bits follow (itemid.h, little-endian): 15 bits of offset, 2 bits of state (1: a tuple), 15 bits of
+// size. A tuple's header (src/include/access/htup_details.h) has 18 bytes of transaction ids and position, 16 bits of
+// which 11 count the attributes, 16 bits of flags, one byte with the offset of the data, then the null bitmap. A
+// varlena (src/include/varatt.h, little-endian) begins with a one-byte header if the lowest bit of the first byte is
+// set. A first byte of 1 marks a pointer to a value that is stored out of line, and the second byte tells its kind.
+// Otherwise the header has four bytes, and its lowest two bits are 00 for plain and 10 for compressed values. Padding
+// before a four-byte header is 0.
 #pragma once
 
 #include <cstdint>
@@ -49,14 +50,14 @@ enum class Storage : uint8_t {
 };
 
 inline constexpr uint8_t kNullValue = 1;    // as in engine/block
-inline constexpr uint8_t kValueOfHost = 2;  // out of line, or a compressed numeric
-inline constexpr uint8_t kPackedValue = 4;  // a compressed text: its StrView is what inflate.hpp takes
+inline constexpr uint8_t kValueOfHost = 2;  // the host has the value: it is out of line, or a compressed numeric
+inline constexpr uint8_t kPackedValue = 4;  // a compressed text: its StrView is input of inflate.hpp
 
-/// A column that is wanted.
+/// A column that the scan reads.
 struct WantedColumn {
   int attribute;  // from 0
   Storage storage;
-  // Of tuples that are older than the column: kNullValue, kValueOfHost, or 0 and the register value's bytes.
+  // For tuples that are older than the column: kNullValue, kValueOfHost, or 0 and the register value's bytes.
   uint8_t missing_flag = kNullValue;
   const void* missing = nullptr;
 };
@@ -88,7 +89,7 @@ STROM_BASE_INLINE constexpr int storage_width(Storage storage) {
 inline constexpr uint32_t kItemsOffset = 24, kItemIsTuple = 1, kTupleAlignment = 8;
 inline constexpr uint32_t kBitmapOffset = 23, kHeaderWordOffset = 16;  // bytes 18 to 22 of the word at 16: a Header
 inline constexpr uint64_t kCountMask = 0x07FF, kHasNulls = 0x0001;
-inline constexpr int kItemBits = 16;  // of a tid in a register, below the block
+inline constexpr int kItemBits = 16;  // bits of the item's number in a register's tid, below the block
 inline constexpr uint32_t kOutOfLineSize = 18;
 inline constexpr uint8_t kOnDisk = 18;  // VARTAG_ONDISK
 
@@ -134,23 +135,23 @@ struct TupleHeader {
   }
 };
 
-/// Of a tuple that is aligned and has a header's size.
+/// The caller has checked that the tuple is aligned and not shorter than a header.
 STROM_BASE_INLINE TupleHeader read_header(const uint8_t* tuple) {
   const auto word = base::load_once<uint64_t>(tuple + kHeaderWordOffset);
   return {static_cast<uint32_t>(word >> 16 & kCountMask), static_cast<uint32_t>(word >> 48 & 0xFF),
           (word >> 32 & kHasNulls) != 0};
 }
 
-/// A varlena: its payload, or none when PostgreSQL has to read it. Packed: compressed, the payload being what follows
-/// the length.
+/// A varlena: its payload, or no payload when PostgreSQL has to read it. `packed`: it is compressed, and the payload is
+/// what follows the length.
 struct Varlena {
   const uint8_t* payload;
   uint32_t size, total;
   bool packed;
 };
 
-/// The varlena at `*at`, which is moved behind its padding. False when it leads behind `end`. Attributes begin at an
-/// aligned address, so addresses are aligned as offsets are.
+/// Moves `*at` over padding, and reads the varlena there. False when it is damaged or reaches beyond `end`. The first
+/// attribute's address is aligned, so an aligned offset is an aligned address.
 STROM_BASE_INLINE bool read_varlena(const uint8_t** at, const uint8_t* end, uint32_t alignment, Varlena* value) {
   if (*at >= end) return false;
   uint8_t first = base::load_once<uint8_t>(*at);
@@ -160,7 +161,7 @@ STROM_BASE_INLINE bool read_varlena(const uint8_t** at, const uint8_t* end, uint
     first = base::load_once<uint8_t>(*at);
   }
   if (first == 1) {
-    // Other kinds are pointers into memory, which PostgreSQL would follow.
+    // Other kinds point into memory, and PostgreSQL would follow the pointer.
     if (end - *at < 2 || base::load_once<uint8_t>(*at + 1) != kOnDisk) return false;
     *value = {nullptr, 0, kOutOfLineSize, false};
   } else if ((first & 1) != 0) {
@@ -184,7 +185,7 @@ STROM_BASE_INLINE uint64_t load_big_endian(const uint8_t* bytes) {
   return value;
 }
 
-/// f(convert), where convert(bytes) is the register value of a stored one of fixed size.
+/// Calls f(convert); convert(bytes) makes the register value of a stored value of fixed size.
 template <class F>
 STROM_BASE_INLINE void with_fixed(Storage storage, F&& f) {
   switch (storage) {

@@ -1,4 +1,4 @@
-// The labels of a dictionary by their indexes, for those who write dictionaries. Used by the decoders and the tools.
+// The labels of a dictionary by their indexes, for writers of dictionaries. Used by the decoders and the tools.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace strom::columnar {
 
-/// Labels that are known beforehand, such as those of an enum, or that grow while rows come. Thread-safe.
+/// Labels that are known beforehand, such as those of an enum, or labels that are added while rows come. Thread-safe.
 class Labels {
  public:
   explicit Labels(std::vector<std::string> labels, bool grows = false);
@@ -21,27 +21,27 @@ class Labels {
   int64_t size() const;
   /// -1: no such label.
   int32_t find(std::string_view label) const;
-  /// The label's index; it is added when it is new.
+  /// The label's index; a new label is added.
   int32_t add(std::string_view label);
-  /// Those from index `first` on.
+  /// The labels from index `first` on.
   std::vector<std::string> from(int64_t first) const;
   std::vector<std::string> all() const { return from(0); }
 
  private:
   const bool grows_;
   mutable std::mutex mutex_;
-  std::deque<std::string> labels_;  // a deque: what the index points to stays
+  std::deque<std::string> labels_;  // a deque: the index points to strings, which must not move
   std::unordered_map<std::string_view, int32_t> index_;
 };
 
-/// One thread's way to look labels up: what it has seen needs no lock.
+/// Looks up labels for one thread: labels that it has seen before need no lock.
 class LabelLookup {
  public:
   LabelLookup() = default;
   explicit LabelLookup(std::shared_ptr<Labels> labels) : labels_(std::move(labels)) {}
 
   const std::shared_ptr<Labels>& labels() const { return labels_; }
-  /// -1: no such label, and the labels do not grow.
+  /// -1: there is no such label, and no labels can be added.
   int32_t find(std::string_view label);
 
  private:

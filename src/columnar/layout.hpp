@@ -25,8 +25,8 @@ enum class Form : uint8_t {
   kListViews,    // offsets into the child; sizes
   kFixedList,    // byte_width rows of the child for each row
   kStruct,       // a row of each child for each row
-  kUnion,        // no bitmap; type ids (int8); if dense, offsets (int32) into the child. Sparse: row i is the child's
-  kRunEnds,      // no bitmap; children: ends of runs, values
+  kUnion,  // no bitmap; type ids (int8); if dense, offsets (int32) into the child. Sparse: row i is row i of its child
+  kRunEnds,  // no bitmap; children: ends of runs, values
 };
 
 enum class Loader : uint8_t { kEngine, kCodec };
@@ -82,7 +82,7 @@ constexpr Values values_of(Layout layout) {
   return Values::kOther;
 }
 
-/// The engine has a loader for it, in engine/op/scan.
+/// True when the engine has a loader for the layout, in engine/op/scan.
 constexpr bool has_engine_loader(Layout layout) {
   switch (layout) {
 #define STROM_ARROW_TYPE(name, text, arrow, first, second, form, width, values, sql, sql_text, loader) \
@@ -104,7 +104,7 @@ constexpr const char* layout_name(Layout layout) {
   return "unknown";
 }
 
-/// Decimals, whose field has a precision and a scale.
+/// True for decimals, whose fields have a precision and a scale.
 constexpr bool is_decimal(Layout layout) { return values_of(layout) == Values::kDecimal; }
 /// Digits that a decimal layout holds at most.
 constexpr int max_precision(Layout layout) {
@@ -123,16 +123,16 @@ constexpr bool is_binary(Layout layout) {
   return values_of(layout) == Values::kBytes && (has_offsets(layout) || is_view(layout));
 }
 
-/// Texts or bytes of any length, which text_at() finds by what it reads from the column, and may not find.
+/// Texts or bytes of any length: text_at() reads offsets or indexes from the column, and these may be wrong.
 constexpr bool refers_to_texts(Layout layout) {
   return has_offsets(layout) || is_view(layout) || layout == Layout::kDictionary;
 }
 
-/// Rows consist of rows of other columns.
+/// True when rows consist of rows of other columns.
 constexpr bool is_nested(Layout layout) { return form_of(layout) >= Form::kListOffsets; }
-/// Offsets into one child, one more than rows.
+/// True for layouts with offsets into one child, one more than rows.
 constexpr bool has_list_offsets(Layout layout) { return form_of(layout) == Form::kListOffsets; }
-/// Offsets into one child and sizes.
+/// True for layouts with offsets into one child, and sizes.
 constexpr bool is_list_view(Layout layout) { return form_of(layout) == Form::kListViews; }
 /// Any number of elements of one type.
 constexpr bool is_list(Layout layout) {
@@ -144,7 +144,7 @@ constexpr bool is_time(Layout layout) { return layout == Layout::kTime32 || layo
 constexpr bool is_interval(Layout layout) {
   return layout >= Layout::kIntervalMonths && layout <= Layout::kIntervalMonthDayNano;
 }
-/// Layouts that tell values apart by `unit`.
+/// True for layouts whose values depend on the field's `unit`.
 constexpr bool has_unit(Layout layout) {
   return is_time(layout) || layout == Layout::kTimestamp || layout == Layout::kDuration;
 }

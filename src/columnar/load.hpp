@@ -1,4 +1,4 @@
-// A value of a column that lies one behind the other. Buffers in files need not be aligned.
+// Loads a value from a column's buffer. Buffers in files need not be aligned.
 #pragma once
 
 #include <cstdint>

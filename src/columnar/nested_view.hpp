@@ -1,6 +1,6 @@
-// Where the rows of nested columns lead to. Offsets come from files that anybody may have written and may be writing
-// to, so that they are checked here, at every access. Used by whoever reads nested columns: the foreign scan, tools,
-// tests and the fuzzer.
+// The rows of children that rows of nested columns refer to. The offsets come from files that anybody may have written,
+// and may be writing to now, so each access checks them. Used by all readers of nested columns: the foreign scan,
+// tools, tests and the fuzzer.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ int64_t run_of(const ColumnView& ends, int64_t row) {
 
 }  // namespace nested_detail
 
-/// Elements of row `row` (not null) of any layout of lists, or entries of a kMap. False when they lie outside of the
+/// Elements of row `row` (not null) of a list of any layout, or entries of a kMap. False when they lie outside of the
 /// child.
 inline bool list_rows(const ColumnView& column, int64_t row, ChildRows* rows) {
   if (column.child_count < 1) return false;
@@ -71,8 +71,8 @@ inline bool list_rows(const ColumnView& column, int64_t row, ChildRows* rows) {
   }
 }
 
-/// The value that row `row` of a union, of a kRunEndEncoded or of a kDictionary with parts stands for: one row of a
-/// child, whose number in `children` is `child`. `type_ids` are the field's. False when there is no such row.
+/// The value of row `row` of a union, of a kRunEndEncoded, or of a kDictionary whose values are in children. The value
+/// is row `child_row` of children[child]. `type_ids` are the field's. False when there is no such row.
 inline bool value_row(const ColumnView& column, const std::vector<int32_t>& type_ids, int64_t row, int* child,
                       int64_t* child_row) {
   *child = -1;

@@ -1,4 +1,4 @@
-// Pages of a PostgreSQL table that a device is to read from their file and to decode by itself, where other chunks have
+// Pages of a PostgreSQL table that a device reads from their file and decodes by itself, where other chunks have
 // columns. Made by pg/table/heap/direct_pages.hpp, used by engine/device/device_pages.hpp. See docs/dev/heap.md.
 #pragma once
 
@@ -33,10 +33,10 @@ struct PageLayout {
   bool has_checksums;
   std::vector<heap::AttributeLayout> attributes;
   std::vector<heap::WantedColumn> wanted;  // columns of the chunk, in their order
-  std::vector<int> scales;                 // of those that are Storage::kNumeric, see ColumnView::scale
+  std::vector<int> scales;                 // of the Storage::kNumeric columns, see ColumnView::scale
 };
 
-/// Consecutive pages. One thread at a time but where said otherwise.
+/// Consecutive pages. For one thread at a time, but where said otherwise.
 class PageBatch {
  public:
   virtual ~PageBatch() = default;
@@ -47,10 +47,10 @@ class PageBatch {
   virtual uint32_t first_block() const = 0;  // its number
   virtual uint32_t pages() const = 0;
 
-  /// To be asked after the pages have been read: of each of them whether what was read is what the scan sees.
+  /// Called after the pages have been read. Tells for each page whether what was read is what the scan may see.
   virtual std::vector<bool> are_visible() const = 0;
-  /// Page `page` of the batch has so many rows, of items with these numbers, behind those that were added before.
-  /// Called before anybody asks the source for one of them, for ascending pages.
+  /// Page `page` of the batch has `rows` rows, of the items `numbers`. They come behind the rows that were added
+  /// before. Called for ascending pages, and before anybody asks the source for one of the rows.
   virtual void add_rows(uint32_t page, const uint16_t* numbers, uint32_t rows) = 0;
   /// The device does not read the page: the source hands out its rows in another chunk.
   virtual void give_back(uint32_t page) = 0;

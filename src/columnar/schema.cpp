@@ -23,7 +23,7 @@ int64_t stored_width(const Field& field) {
 
 namespace {
 
-/// `of_values`: of a field with a dictionary the type of the values alone, and so in its children.
+/// `of_values`: a field with a dictionary has the text of its values' type alone, and so have its children.
 std::string text_of(const Field& field, bool of_values) {
   if (!field.unsupported.empty()) return field.unsupported;
   std::string text = layout_name(field.layout);

@@ -1,5 +1,5 @@
-// Schema of columnar data as it lies in memory or in an Arrow file: fields of any Arrow type, with their children. The
-// only one: readers, writers, builders, the tools and the server share it.
+// Schema of columnar data as it lies in memory or in an Arrow file: fields of any Arrow type, with their children.
+// Readers, writers, builders, the tools and the server all share this one.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,12 @@ struct Field {
   bool dictionary = false;           // stored as indexes into a dictionary of values of `layout`
   bool ordered = false;              // the dictionary's order is that of its values; keys of a kMap are sorted
   Layout index = Layout::kInt32;     // of the dictionary: integers
-  int64_t dictionary_id = 0;         // fields with the same one share a dictionary
+  int64_t dictionary_id = 0;         // fields with the same id share a dictionary
   std::vector<Field> children;       // of nested layouts
   std::vector<int32_t> type_ids;     // of unions: the type id of each child
   KeyValues metadata;
-  /// Not empty: the file's column has a feature that cannot be read (its name, e.g. "dictionary encoding",
-  /// "type Struct"). `layout` is then meaningless; reading the column is ErrorCode::kUnsupported.
+  /// Not empty: the file's column has an unsupported feature, and this is its name, e.g. "dictionary encoding" or "type
+  /// Struct". `layout` is then meaningless; reading the column is ErrorCode::kUnsupported.
   std::string unsupported;
 };
 
@@ -40,7 +40,7 @@ struct Schema {
   KeyValues metadata;
 };
 
-/// Of integers with 8 to 64 bits.
+/// The layout of integers with 8 to 64 bits.
 constexpr Layout integer_layout(int bits, bool is_signed) {
   switch (bits) {
     case 8: return is_signed ? Layout::kInt8 : Layout::kUInt8;
@@ -50,16 +50,16 @@ constexpr Layout integer_layout(int bits, bool is_signed) {
   }
 }
 
-/// Same type with its parameters, and those of the children, whatever the fields' own names and metadata. Children of
-/// structs and unions have the same names. Ids of dictionaries may differ.
+/// True when the types, their parameters and their children's are the same. The fields' own names and metadata do not
+/// count, but the names of children of structs and unions do. Ids of dictionaries may differ.
 bool same_type(const Field& a, const Field& b);
 
-/// Bytes for each row in a column's buffer of values, see value_width(); of an index where there is a dictionary.
+/// Bytes for each row in a column's buffer of values, see value_width(). With a dictionary, the bytes of an index.
 int64_t stored_width(const Field& field);
 
 /// Name with parameters, for messages: "Decimal128(10,2)", "List<Int32>", "Timestamp(us,UTC)".
 std::string type_text(const Field& field);
-/// The same without dictionaries: of the values that fields with one have.
+/// The same for the values: a field with a dictionary has the name of its values' type.
 std::string value_type_text(const Field& field);
 
 }  // namespace strom::columnar

@@ -1,5 +1,5 @@
-// Which SQL type a field of an Arrow schema is: one function for Arrow_Fdw, which has types as OIDs, and for the tools,
-// which have them as SQL. The types themselves are those of registry/arrow_types.def.
+// Which SQL type a field of an Arrow schema is. Arrow_Fdw has types as OIDs and the tools have them as SQL, so this one
+// function is a template for both. The types themselves are those of registry/arrow_types.def.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ constexpr registry::TypeId layout_type(Layout layout) {
   return registry::TypeId::kText;
 }
 
-/// The same in SQL; empty when the field's parameters belong to it.
+/// The same type in SQL; empty when the field's parameters are a part of it.
 constexpr const char* layout_type_text(Layout layout) {
   switch (layout) {
 #define STROM_ARROW_TYPE(name, text, arrow, first, second, form, width, values, sql, sql_text, ...) \
@@ -32,7 +32,8 @@ constexpr const char* layout_type_text(Layout layout) {
   return "";
 }
 
-/// The field whose values `field` has in another form: that of the values of a run-end encoded one.
+/// The field that describes the values: of a run-end encoded field, the field of its values; otherwise the field
+/// itself.
 inline const Field& value_field(const Field& field) {
   const Field* at = &field;
   while (at->layout == Layout::kRunEndEncoded) at = &at->children[1];
@@ -42,14 +43,13 @@ inline const Field& value_field(const Field& field) {
 template <class Names>
 typename Names::Type sql_type_of(const Field& field, const Names& names);
 
-/// The type of a field by what is stored alone, without its own metadata, with that of its children. `Names` is what
-/// types are to the caller:
-///   Type                                           a SQL type; one that was made by default is none
+/// The type of a field by what is stored, without its own metadata but with that of its children. None for fields that
+/// cannot be read. `Names` tells what types are to the caller:
+///   Type                                           a SQL type; a default one is none
 ///   Type builtin(registry::TypeId, const Field&)   a built-in type with the precision and scale of the field
 ///   std::optional<Type> named(const Field&)        the type that the field's metadata name, where that counts
 ///   std::optional<Type> array_of(const Type&)      nothing where there is no such array
 ///   bool is_json(const Type&)
-/// None for fields that cannot be read.
 template <class Names>
 typename Names::Type stored_sql_type(const Field& field, const Names& names) {
   using registry::TypeId;
@@ -67,7 +67,7 @@ typename Names::Type stored_sql_type(const Field& field, const Names& names) {
   return names.builtin(layout_type(field.layout), field);
 }
 
-/// The type that its metadata name, or else that of what is stored.
+/// The type that the field's metadata name, or else the type of what is stored.
 template <class Names>
 typename Names::Type sql_type_of(const Field& field, const Names& names) {
   if (!field.unsupported.empty()) return {};

@@ -1,4 +1,4 @@
-// Numbers of columns by the C++ type that they are stored as.
+// Calls generic code with the C++ type in which a column's numbers are stored.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace strom::columnar {
 
-/// f(T{}) where the values of `layout` are numbers that lie in its column as T: integers, decimals of up to 128 bits,
-/// dates, times and lengths of time, floats of 32 and 64 bits. Others: what f's result is by default.
+/// Returns f(T{}) where the values of `layout` are numbers stored as T: integers, decimals of up to 128 bits, dates,
+/// times and lengths of time, floats of 32 and 64 bits. For other layouts, a default value of f's result.
 template <class F>
 auto with_stored_number(Layout layout, F f) -> decltype(f(int8_t{})) {
   const int64_t width = value_width(layout, 0);
@@ -36,7 +36,7 @@ auto with_stored_number(Layout layout, F f) -> decltype(f(int8_t{})) {
   }
 }
 
-/// Of the same layouts.
+/// True for the layouts that with_stored_number() knows.
 constexpr bool has_stored_number(Layout layout) {
   const int64_t width = value_width(layout, 0);
   switch (values_of(layout)) {

@@ -1,6 +1,6 @@
 // The one place that turns a row of a text column into bytes. Offsets and views come from files that anybody may have
-// written and may be writing to, so that they are checked here, at every access. Used by whoever loads text: the scan
-// operator (also on devices), tools, tests and the fuzzer.
+// written, and may be writing to now, so each access checks them. Used by all loaders of text: the scan operator (also
+// on devices), tools, tests and the fuzzer.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ STROM_BASE_INLINE bool view_text(const ColumnView& column, int64_t row, const ch
   return true;
 }
 
-/// Index of a row into a dictionary. Negative ones are too large.
+/// Index of a row into a dictionary. Negative indexes become too large ones.
 template <class Index>
 STROM_BASE_INLINE uint64_t dictionary_index(const ColumnView& column, int64_t row) {
   return load_once<Index>(static_cast<const Index*>(column.values) + row);
@@ -58,7 +58,7 @@ STROM_BASE_INLINE bool dictionary_text(const ColumnView& column, uint64_t index,
 
 }  // namespace text_detail
 
-/// Index of row `row` of a kDictionary column into its dictionary, which may be too large.
+/// Index of row `row` of a kDictionary column into its dictionary. It may be too large.
 STROM_BASE_INLINE uint64_t dictionary_index(const ColumnView& column, int64_t row) {
   switch (column.byte_width) {
     case 1: return text_detail::dictionary_index<uint8_t>(column, row);

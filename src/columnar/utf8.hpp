@@ -1,4 +1,4 @@
-// Characters as UTF-8, and whether bytes are UTF-8, for text that comes from elsewhere.
+// Writes characters as UTF-8, and checks whether bytes from elsewhere are UTF-8.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +33,10 @@ inline bool is_utf8(std::string_view text) {
   return true;
 }
 
-/// Bytes of a character.
+/// Bytes of a character in UTF-8.
 constexpr int32_t utf8_size(uint32_t code) { return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4; }
 
-/// Writes a character, of utf8_size() bytes; returns what is behind it. For kernels, too.
+/// Writes a character, of utf8_size() bytes; returns the position behind it. For kernels, too.
 constexpr char* put_utf8(char* to, uint32_t code) {
   const int32_t size = utf8_size(code);
   for (int32_t i = size - 1; i > 0; --i, code >>= 6) to[i] = static_cast<char>(0x80 | (code & 0x3f));
