@@ -9,7 +9,7 @@
 
 namespace strom::device {
 
-// The part of cufile.h that is used here, which is the same since its version 1.0.
+// The part of cufile.h that is used here. It is the same since version 1.0.
 namespace {
 
 struct CuFileError {
@@ -33,7 +33,7 @@ struct CuFileProperties {
     size_t poll_threshold, largest_direct_io;
     unsigned status_flags, control_flags;
   } driver;
-  unsigned more[64];  // that later versions may write
+  unsigned more[64];  // later versions may write here
 };
 constexpr unsigned kAllowsCompatibility = 1u << 1;  // of control_flags
 
@@ -50,7 +50,7 @@ struct CuFileTable {
 
 namespace {
 
-/// What is likely; the numbers are those of cufile.h.
+/// A likely cause of the error; the numbers are those of cufile.h.
 std::string describe(const CuFileError& error) {
   const char* text = "see its log";
   switch (error.error) {
@@ -82,7 +82,7 @@ bool find(void* library, const char* name, F* function) {
 
 Result<std::shared_ptr<const CuFile>> CuFile::open(const std::string& library, const std::string& log) {
   if (!log.empty()) setenv("CUFILE_LOGFILE_PATH", log.c_str(), 0);
-  const base::BlockedSignals blocked;  // it makes threads
+  const base::BlockedSignals blocked;  // the library starts threads, which must not take signals
   void* opened = dlopen(library.empty() ? "libcufile.so.0" : library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (opened == nullptr)
     return Status(ErrorCode::kFileNotFound, "libcufile could not be loaded").with_detail(dlerror());

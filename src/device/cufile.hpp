@@ -1,5 +1,5 @@
 // NVIDIA's cuFile (GPUDirect Storage): reads of files right into device memory, where the storage can do that. Opened
-// by dlopen, in the GPU service only. What it can do for a file is its own decision: a file that it takes may still go
+// by dlopen, in the GPU service only. cuFile itself decides how it reads a file: one that it accepts may still go
 // through host memory in its compatibility mode.
 #pragma once
 
@@ -26,9 +26,9 @@ struct CuFileFacts {
 /// The library, with its driver open. It stays in the process.
 class CuFile {
  public:
-  /// `library` is a name or path, empty: "libcufile.so.0". kFileNotFound: there is none; kUnsupported: it cannot be
-  /// used here, and why. Messages of the library itself go to `log` unless the environment says where
-  /// (CUFILE_LOGFILE_PATH). The device has been made the calling thread's.
+  /// `library` is a name or path, empty: "libcufile.so.0". Messages of the library go to `log` unless the environment
+  /// says where (CUFILE_LOGFILE_PATH). The calling thread must have called Device::use(). kFileNotFound: there is no
+  /// library; kUnsupported: it cannot be used here, and why.
   static Result<std::shared_ptr<const CuFile>> open(const std::string& library, const std::string& log);
 
   const CuFileFacts& facts() const { return facts_; }
@@ -40,17 +40,17 @@ class CuFile {
   CuFileFacts facts_;
 };
 
-/// A file that cuFile reads. For any thread that has made the device its own.
+/// A file that cuFile reads. For any thread that has called Device::use().
 class CuFileHandle {
  public:
-  /// The descriptor stays open as long as the handle. kUnsupported: cuFile does not take the file, and why.
+  /// The descriptor stays open as long as the handle. kUnsupported: cuFile rejects the file, and why.
   static Result<std::unique_ptr<CuFileHandle>> create(std::shared_ptr<const CuFile> library, int descriptor);
   ~CuFileHandle();
   CuFileHandle(const CuFileHandle&) = delete;
   CuFileHandle& operator=(const CuFileHandle&) = delete;
 
-  /// Reads to `offset` bytes behind `device`, the beginning of an allocation. Bytes that were read, fewer at the end of
-  /// the file; -1: it has failed.
+  /// Reads to `offset` bytes behind `device`, the beginning of an allocation. Returns the bytes read, fewer at the end
+  /// of the file; -1: failure.
   ssize_t read(void* device, size_t offset, size_t bytes, uint64_t file_offset) const;
 
  private:

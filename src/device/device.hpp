@@ -1,5 +1,5 @@
-// A device and what is on it: memory, streams, events. Owners release what they own. Used by the GPU service's runner
-// and by tests; the device itself is behind a module (module.hpp).
+// A device and its resources: memory, streams, events. Owners release what they own. Used by the GPU service's runner
+// and by tests. A module drives the device itself (module.hpp).
 #pragma once
 
 #include <array>
@@ -21,13 +21,13 @@ class Module {
   static Result<std::shared_ptr<const Module>> open(const std::string& path);
 
   const ModuleTable& table() const { return *table_; }
-  /// Devices that there are. kDeviceLost when there are none, or no driver for them.
+  /// The number of devices. kDeviceLost when there are none, or no driver for them.
   Result<int> count() const;
   /// Ok, or why the call has failed: kOutOfMemory, kDeviceLost (also: no device), kInternal.
   Status check(int outcome, const char* what) const;
 
-  /// A launch does not end. To release anything may be to wait for it, so nothing is released from now on: the process
-  /// has to end. Any thread.
+  /// Called when a launch does not end. A release may wait for that launch, so nothing is released from now on, and the
+  /// process has to end. Any thread.
   void give_up() const { is_given_up_ = true; }
   bool is_given_up() const { return is_given_up_; }
 
@@ -39,7 +39,7 @@ class Module {
 
 class Device;
 
-/// Something of a module that `release` gives back, unless the module is given up. Must not outlive its device.
+/// A module's resource that `release` gives back, unless the module is given up. Must not outlive its device.
 template <class T, int (*ModuleTable::*release)(T*)>
 class Owned {
  public:
@@ -62,7 +62,7 @@ class Owned {
 };
 
 using ShareHandle = std::array<unsigned char, kShareHandleBytes>;
-/// Bytes that CUDA maps at a time: handles open whole ones.
+/// The size of CUDA's mappings in bytes: a handle opens whole granules.
 inline constexpr size_t kShareGranule = size_t{2} << 20;
 
 using DeviceMemory = Owned<void, &ModuleTable::release>;
@@ -70,10 +70,10 @@ using PinnedMemory = Owned<void, &ModuleTable::release_pinned>;
 using RegisteredMemory = Owned<void, &ModuleTable::release_registered>;
 using Event = Owned<ModuleEvent, &ModuleTable::destroy_event>;
 
-/// What is put into a stream happens in that order, and while the host goes on.
+/// Operations of a stream run in their order, while the host goes on.
 class Stream {
  public:
-  /// Host memory of copies must stay until the stream has come so far; pinned memory makes them asynchronous.
+  /// The host memory must stay until the stream has done the copy. Copies of pinned memory are asynchronous.
   Status copy_in(void* device, const void* host, size_t bytes) const;
   Status copy_out(void* host, const void* device, size_t bytes) const;
   Status fill(void* device, int byte, size_t bytes) const;
@@ -81,7 +81,7 @@ class Stream {
   Status run_pages(const engine::block::PageTask* task, uint32_t count) const;
   Status record(const Event& event) const;
   Status wait_for(const Event& event) const;
-  /// Waits until all is done; tells what has failed.
+  /// Waits until all operations are done; returns the failure of any of them.
   Status finish() const;
 
  private:
@@ -100,17 +100,17 @@ class Device {
   Status use() const;
 
   Result<DeviceMemory> allocate(size_t bytes) const;
-  /// By which other processes open the memory until it is released. Its size has to be a multiple of kShareGranule, so
-  /// that they see nothing else.
+  /// The handle by which other processes open the memory until it is released. Its size has to be a multiple of
+  /// kShareGranule, so that they see nothing else.
   Result<ShareHandle> share(const DeviceMemory& memory) const;
   Result<PinnedMemory> allocate_pinned(size_t bytes) const;
-  /// Memory of the caller's that is released before it goes away.
+  /// Memory of the caller, which is released before the caller frees it.
   Result<RegisteredMemory> register_host(void* memory, size_t bytes) const;
   Result<Stream> create_stream() const;
   Result<Event> create_event() const;
   Result<bool> is_done(const Event& event) const;
 
-  /// As of its module, and so of all devices of the process.
+  /// Gives up the module, and so all devices of the process.
   void give_up() const { module_->give_up(); }
   bool is_given_up() const { return module_->is_given_up(); }
 

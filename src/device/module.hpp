@@ -1,5 +1,5 @@
 // The table of functions of a device module: a shared object that drives one kind of device, opened by device::Module
-// in the GPU service only. Plain C, so that service and module may be of different compilers. The CUDA module is
+// in the GPU service only. Plain C, so that different compilers can build service and module. The CUDA module is
 // cuda/module.cpp; tests build the same source over a runtime that interprets PTX.
 #pragma once
 
@@ -22,7 +22,7 @@ inline constexpr size_t kShareHandleBytes = 64;
 /// What a function of a module returns.
 enum ModuleOutcome : int {
   kModuleOk = 0,
-  kModuleFailed,       // the call is without effect, the device goes on
+  kModuleFailed,       // the call has no effect, and the device still works
   kModuleOutOfMemory,  // likewise
   kModuleNoDevice,     // no driver, no device, or a driver that is too old
   kModuleLost,         // nothing works any more in this process
@@ -43,14 +43,14 @@ struct DeviceFacts {
 struct ModuleStream;
 struct ModuleEvent;
 
-/// All are for any thread, once it has called use(). Pointers to device memory are not for the host.
+/// Any thread may call these functions, once it has called use(). The host must not follow pointers to device memory.
 struct ModuleTable {
   uint32_t version;
   uint32_t size;  // of this struct
 
   /// engine::block::fingerprint() of the kernels.
   uint64_t (*fingerprint)();
-  /// Why the last call of this thread has failed.
+  /// Why this thread's last call failed.
   const char* (*error_text)();
   int (*count)(int* devices);
   int (*facts)(int device, DeviceFacts* facts);
@@ -60,17 +60,17 @@ struct ModuleTable {
   int (*allocate)(size_t bytes, void** memory);
   int (*release)(void* memory);
   /// The handle, of kShareHandleBytes, by which other processes open memory of allocate() until it is released. They
-  /// see what is in it now, and the whole granule of the driver that it is in.
+  /// see its present contents, and the whole granule of the driver that it lies in.
   int (*share)(void* memory, unsigned char* handle);
   int (*allocate_pinned)(size_t bytes, void** memory);
   int (*release_pinned)(void* memory);
-  /// Makes memory of the caller's as fast to copy as pinned memory, until release_registered.
+  /// Makes the caller's memory as fast to copy as pinned memory, until release_registered.
   int (*register_host)(void* memory, size_t bytes);
   int (*release_registered)(void* memory);
 
   int (*create_stream)(ModuleStream** stream);
   int (*destroy_stream)(ModuleStream* stream);
-  /// Waits. Failures of earlier work of the stream are returned here.
+  /// Waits for the stream. Returns failures of its earlier work.
   int (*finish_stream)(ModuleStream* stream);
   int (*copy_in)(ModuleStream* stream, void* device, const void* host, size_t bytes);
   int (*copy_out)(ModuleStream* stream, void* host, const void* device, size_t bytes);
@@ -78,7 +78,7 @@ struct ModuleTable {
   /// Block i runs states[i] until results[i]; both are in device memory.
   int (*run_tiles)(ModuleStream* stream, engine::block::TileState* states, engine::block::RunResult* results,
                    int count);
-  /// Does the step of a task, which is in device memory as all that it points to, for its first `count` pages.
+  /// Does a task's step for its first `count` pages. The task and all that it points to are in device memory.
   int (*run_pages)(ModuleStream* stream, const engine::block::PageTask* task, uint32_t count);
 
   int (*create_event)(ModuleEvent** event);

@@ -30,7 +30,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-/// The first word like 580.65.06.
+/// The first word that looks like 580.65.06.
 std::string version_in(const std::string& line) {
   std::istringstream words(line);
   std::string word;
@@ -39,7 +39,7 @@ std::string version_in(const std::string& line) {
   return {};
 }
 
-/// Model of a GPU as /proc has it, in a line `Model:   NVIDIA H200`.
+/// Model of a GPU from a line `Model:   NVIDIA H200` of its file in /proc.
 std::string model_in(const std::string& path) {
   constexpr char kKey[] = "Model:";
   std::ifstream in(path);
@@ -51,7 +51,8 @@ std::string model_in(const std::string& path) {
   return {};
 }
 
-// Display controllers (class 03) of vendor 10de. Containers may hide the bus and still have the driver's /proc.
+// Looks for display controllers (class 03) of vendor 10de. Containers may hide the bus and still have the driver's
+// /proc.
 std::vector<NvidiaGpu> find_gpus(const std::string& root) {
   const std::string bus = root + "/sys/bus/pci/devices/", known = root + "/proc/driver/nvidia/gpus/";
   std::vector<NvidiaGpu> gpus;

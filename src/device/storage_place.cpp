@@ -22,7 +22,7 @@ std::string first_line_of(const fs::path& path) {
   return line;
 }
 
-/// Names in mountinfo have blanks and backslashes as octal numbers.
+/// Decodes octal numbers: mountinfo has them for blanks and backslashes in names.
 std::string unescaped(const std::string& text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -42,8 +42,8 @@ bool is_below(const std::string& path, const std::string& folder) {
   return folder == "/" || path == folder || path.rfind(folder + "/", 0) == 0;
 }
 
-/// The mount that the path is in: the deepest, and of equal ones the last, which hides the others. Those of the file's
-/// device are preferred; some file systems (btrfs) have another number there.
+/// Finds the path's mount: the deepest one, and of equally deep ones the last, which hides the others. Mounts of the
+/// file's device come first; some file systems (btrfs) have another device number in mountinfo.
 void find_mount(const std::string& path, dev_t device, const std::string& root, StoragePlace* place,
                 std::string* number) {
   std::ifstream in(root + "/proc/self/mountinfo");
@@ -76,7 +76,7 @@ std::string kind_of(const std::string& disk) {
   return "";
 }
 
-/// Of an NVMe disk: of its controller, or with several paths of the first one.
+/// The transport of an NVMe disk: that of its controller, or of the first one if there are several paths.
 std::string transport_of(const fs::path& device) {
   if (const std::string transport = first_line_of(device / "transport"); !transport.empty()) return transport;
   std::vector<std::string> found;
@@ -93,7 +93,7 @@ int numa_node_of(const fs::path& folder, const fs::path& top) {
   return -1;
 }
 
-/// Adds the disks below a block device. `folder` is its folder of /sys.
+/// Adds the disks below a block device, whose folder in /sys is `folder`.
 void add_device(fs::path folder, const std::string& root, int depth, StoragePlace* place) {
   std::error_code error;
   if (fs::exists(folder / "partition", error)) folder = folder.parent_path();

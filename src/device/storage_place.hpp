@@ -13,7 +13,7 @@ struct Disk {
   std::string name;       // "nvme0n1"
   std::string kind;       // "NVMe", "virtio", "SCSI or SATA"; empty: unknown
   std::string transport;  // of NVMe: "pcie", "rdma", "tcp"; empty: unknown
-  int numa_node = -1;     // that it is at; -1: unknown
+  int numa_node = -1;     // the disk's NUMA node; -1: unknown
 };
 
 struct StoragePlace {
@@ -24,12 +24,12 @@ struct StoragePlace {
   std::vector<Disk> disks;
 
   bool is_nfs() const { return file_system == "nfs" || file_system == "nfs4"; }
-  /// The value of a mount option, empty without one.
+  /// The value of a mount option; empty without that option.
   std::string option(const std::string& name) const;
 };
 
-/// Of an absolute path without symbolic links, on device `device` (stat). `root` is put before every path that is read,
-/// for tests.
+/// Inspects the place of a file. `path` is absolute and has no symbolic links, `device` is its device (stat). `root` is
+/// put before every path that is read, for tests.
 StoragePlace inspect_storage(const std::string& path, dev_t device, const std::string& root = "");
 
 }  // namespace strom::device

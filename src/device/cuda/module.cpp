@@ -1,7 +1,7 @@
 // The CUDA device module, over the CUDA runtime: see device/module.hpp. The kernels are engine/inst/tile_cuda.cu and
 // engine/inst/pages_cuda.cu.
-// Linked with cudart statically, which looks for libcuda at the first call, so that a machine without a driver gets an
-// error and no more.
+// cudart is linked statically and looks for libcuda at the first call. So a machine without a driver gets an error and
+// nothing worse.
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -22,8 +22,8 @@ namespace {
 
 thread_local std::string last_error;
 
-// Of the errors that a kernel or the hardware can cause, none leaves a context that can be used; the runtime repeats
-// them for every call. Other errors are those of a call.
+// The errors below come from a kernel or the hardware. None of them leaves a usable context: the runtime repeats them
+// for every call. All other errors concern one call only.
 int outcome_of(cudaError_t error) {
   switch (error) {
     case cudaSuccess: return kModuleOk;
@@ -50,7 +50,7 @@ int checked(cudaError_t error) {
   const int outcome = outcome_of(error);
   if (outcome == kModuleOk) return outcome;
   last_error = cudaGetErrorString(error);
-  (void)cudaGetLastError();  // not to be told again, unless it stays
+  (void)cudaGetLastError();  // clears the error, so that the next call does not report it again
   return outcome;
 }
 
