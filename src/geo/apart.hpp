@@ -1,5 +1,5 @@
-// Marks long functions that are called from many places, so that they are compiled once. They belong to their source
-// file, since the same header is compiled for several instruction sets.
+// Marks long functions with many callers, so that the compiler does not inline them. They are local to their source
+// file, because the same header is compiled for several instruction sets.
 #pragma once
 
 #include "base/single_source.hpp"

@@ -34,8 +34,8 @@ struct Polygons {
 /// The geometries of one task.
 struct Share {
   size_t first = 0, end = 0;
-  Rings rings;                // of the one that is looked at
-  int64_t prepared_at = 0;    // in the image: one behind the other, with room for the most that there can be
+  Rings rings;                // of the geometry at hand
+  int64_t prepared_at = 0;    // in the image: the polygons of the share, consecutive, with room for the most
   int64_t room = 0;           // bytes
   int64_t prepared_size = 0;  // bytes
   Box box = Box::empty();
@@ -43,7 +43,7 @@ struct Share {
   bool any = false, mixed_srid = false, everywhere = false;
 };
 
-/// Runs f(task, number) for each number below `count`; a task that is free takes the next one.
+/// Runs f(task, number) for each number below `count`. A task that is free takes the next number.
 template <class F>
 void run_each(const CellIndexOptions& options, size_t count, F&& f) {
   std::atomic<size_t> next = 0;
@@ -60,7 +60,7 @@ void run_each(const CellIndexOptions& options, size_t count, F&& f) {
   if (failure != nullptr) std::rethrow_exception(failure);
 }
 
-/// The box of a geometry that PostGIS decides about: points outside are outside for it, too. False: it has none.
+/// The box outside of which every point is outside of the geometry, for PostGIS, too. False: there is no such box.
 bool read_box(const GeometryBytes& geometry, GeometryForm form, Box* box) {
   SerializedGeometry opened;
   if (form != GeometryForm::kSerialized || !SerializedGeometry::open(geometry.bytes, geometry.size, &opened))
@@ -106,7 +106,7 @@ void prepare(const GeometryBytes& geometry, GeometryForm form, size_t number, ch
   polygons->edges[number] = static_cast<uint32_t>(rings.points.size());
 }
 
-/// Boxes of polygons that lie over a place, on average.
+/// How many of the boxes lie over a place, on average.
 double depth_of(const std::vector<Box>& boxes, const Box& box) {
   const auto area_of = [](const Box& one) { return (one.max_x - one.min_x) * (one.max_y - one.min_y); };
   double covered = 0;
@@ -116,7 +116,7 @@ double depth_of(const std::vector<Box>& boxes, const Box& box) {
   return is_finite(depth) ? depth : 1;
 }
 
-/// Columns and rows of about square cells.
+/// Chooses columns and rows so that cells are about square.
 void choose_grid(const Box& box, int64_t edges, double cells_of_edge, CellIndexHeader* h) {
   h->box = box;
   h->columns = h->rows = 1;
@@ -140,8 +140,8 @@ void choose_grid(const Box& box, int64_t edges, double cells_of_edge, CellIndexH
   h->step_y = height / h->rows;
 }
 
-/// Rows of the grid, from band to band, and the polygons that reach each. A band's entries are made, counted and put in
-/// order while they are in the processor's cache.
+/// Bands of the grid's rows, and the polygons that reach each band. A band's entries are made, counted and sorted while
+/// they are in the processor's cache.
 class Bands {
  public:
   Bands(const CellIndexHeader& h, const Polygons& polygons, size_t tasks) {
@@ -156,7 +156,7 @@ class Bands {
 
   size_t count() const { return starts_.size() - 1; }
   int32_t first_row(size_t band) const { return static_cast<int32_t>(band * rows_); }
-  /// Of the grid's rows.
+  /// `rows`: rows of the grid.
   int32_t end_row(size_t band, int32_t rows) const {
     return static_cast<int32_t>(std::min(static_cast<size_t>(rows), (band + 1) * rows_));
   }
@@ -165,9 +165,9 @@ class Bands {
   }
 
  private:
-  /// The edges of a polygon are gone through for each band that it reaches, so large polygons make bands large.
+  /// Each band goes through all edges of the polygons that reach it, so large polygons make bands large.
   void choose_rows(const CellIndexHeader& h, const Polygons& polygons, size_t tasks) {
-    constexpr double kAgain = 0.3;  // as a rule, so much of the edges are gone through more than once
+    constexpr double kAgain = 0.3;  // the part of the edges that is gone through more than once, as a rule
     constexpr double kBandsOfTask = 128;
     double edges = 1, reached = 0;
     for (size_t i = 0; i < polygons.boxes.size(); ++i) {
@@ -196,8 +196,8 @@ class Bands {
   std::vector<uint32_t> polygons_;
 };
 
-/// Counts the entries that cells need, those of a single whole cell being none: `cells`, which are those of the grid
-/// from `first` on, have kWholeCell and the polygon, or the number of entries.
+/// Counts the entries that cells need. A cell that is whole and has one polygon needs none. `cells` are the grid's
+/// cells from `first` on: each becomes kWholeCell and the polygon, or its number of entries.
 uint32_t count_entries(const PlacedEntries& entries, uint32_t first, std::span<uint32_t> cells) {
   uint32_t count = 0;
   std::fill(cells.begin(), cells.end(), 0);
@@ -218,8 +218,8 @@ uint32_t count_entries(const PlacedEntries& entries, uint32_t first, std::span<u
   return count;
 }
 
-/// From counts to first entries, and the entries into the order of their cells, polygons in order within. `end`: of the
-/// entries before.
+/// Turns the counts of cells into first entries, and sorts the entries by cell, then by polygon. `end`: the number of
+/// entries before these.
 void scatter(const PlacedEntries& placed_entries, uint32_t first, uint32_t end, std::span<uint32_t> cells,
              CellEntry* entries) {
   for (uint32_t& cell : cells) {
@@ -229,7 +229,7 @@ void scatter(const PlacedEntries& placed_entries, uint32_t first, uint32_t end, 
     cell = end;
     for (uint32_t k = 1; k <= count; ++k) entries[end - k].last = k == 1;
   }
-  for (size_t i = placed_entries.size(); i-- > 0;) {  // backwards, so that what is left are the first entries
+  for (size_t i = placed_entries.size(); i-- > 0;) {  // backwards, so that each cell ends with its first entry
     const PlacedEntry& placed = placed_entries[i];
     for (uint32_t k = 0; k < placed.cells(); ++k) {
       uint32_t& cell = cells[placed.cell - first + k];
@@ -242,12 +242,12 @@ void scatter(const PlacedEntries& placed_entries, uint32_t first, uint32_t end, 
   }
 }
 
-/// Grows an image by parts. What has not been written takes no memory.
+/// An image that grows part by part. Unwritten parts take no memory.
 class Image {
  public:
   int64_t place(int64_t bytes) { return std::exchange(end_, end_ + aligned(bytes)); }
   void reserve() { words_.resize(std::max(words_.size(), words_of(end_))); }
-  /// Gives back what is behind.
+  /// Cuts off what is behind `end`.
   void cut(int64_t end) { end_ = end; }
   int64_t end() const { return end_; }
   char* bytes() { return reinterpret_cast<char*>(words_.data()); }
@@ -262,7 +262,7 @@ class Image {
   int64_t end_ = 0;
 };
 
-/// Makes the prepared polygons, behind what the image has.
+/// Makes the prepared polygons, behind what the image already has.
 void prepare_all(std::span<const GeometryBytes> geometries, const CellIndexOptions& options, std::vector<Share>* shares,
                  Image* image, Polygons* polygons) {
   polygons->at.resize(geometries.size());
@@ -282,7 +282,7 @@ void prepare_all(std::span<const GeometryBytes> geometries, const CellIndexOptio
   int64_t bytes = 0;
   for (const GeometryBytes& geometry : geometries) bytes += geometry.size;
   for (Share& share : *shares) share.prepared_at = image->place(share.room);
-  // Cells and entries come behind. Room for as many as there are as a rule, so that nothing moves then.
+  // Cells and entries come behind the polygons. Reserves room for their usual number, so that the image rarely moves.
   constexpr double kBytesOfEdge = 3 * sizeof(CellEntry), kBytesOfCell = sizeof(uint32_t);
   const double edges = static_cast<double>(bytes) / sizeof(Point);
   const int64_t end = image->end();
@@ -306,8 +306,8 @@ void prepare_all(std::span<const GeometryBytes> geometries, const CellIndexOptio
   }
 }
 
-/// Fills the cells and the entries, band by band. Returns the number of entries, with the one that is not used: if they
-/// are more than `room`, some have not been written.
+/// Fills the cells and the entries, band by band. Returns the number of entries, with the unused one. If it is larger
+/// than `room`, some entries have not been written.
 uint64_t fill_cells(const CellIndexHeader& h, const CellIndexOptions& options, const Polygons& polygons, char* image,
                     uint64_t room) {
   struct Work {
@@ -382,7 +382,7 @@ base::LargeVector<uint64_t> build_cell_index(std::span<const GeometryBytes> geom
   h.entries_at = image.end();
   constexpr int64_t kEntriesOfEdge = 2, kLeastRoom = 1024;
   uint64_t room = static_cast<uint64_t>(kEntriesOfEdge * edges + kLeastRoom), entries = 0;
-  for (;;) {  // twice, where long edges touch many cells each
+  for (;;) {  // a second time where long edges touch many cells each
     image.place(static_cast<int64_t>(sizeof(CellEntry) * room));
     image.reserve();
     entries = fill_cells(h, options, polygons, image.bytes(), room);

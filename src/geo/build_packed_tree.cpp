@@ -15,14 +15,14 @@ namespace {
 
 // ---- the order of items ----
 
-/// An item on the curve: the upper half is its place, the lower one its number.
+/// An item on the curve: its place in the upper half, its number in the lower one.
 using OnCurve = uint64_t;
 constexpr int kPlaceBits = 32;
 
 uint32_t place_of(OnCurve item) { return static_cast<uint32_t>(item >> kPlaceBits); }
 
-/// The place of a cell on Hilbert's curve through 2^16 columns and rows. Bits of all levels are computed together: see
-/// "flatbush", and Hacker's Delight on which it is based.
+/// The place of a cell on Hilbert's curve through 2^16 columns and rows. The bits of all levels are computed together:
+/// see "flatbush" and the book it follows, Hacker's Delight.
 uint32_t place_on_curve(uint32_t x, uint32_t y) {
   uint32_t a = x ^ y, b = 0xFFFF ^ a, c = 0xFFFF ^ (x | y), d = x & (y ^ 0xFFFF);
   uint32_t e = a | (b >> 1), f = (a >> 1) ^ a, g = ((c >> 1) ^ (b & (d >> 1))) ^ c, h = ((a & (c >> 1)) ^ (d >> 1)) ^ d;
@@ -48,7 +48,7 @@ uint32_t place_on_curve(uint32_t x, uint32_t y) {
   return spread(high) << 1 | spread(low);
 }
 
-/// By place, with a stable radix sort. `other` has as many elements.
+/// Sorts by place, with a stable radix sort. `other` has as many elements.
 void sort_by_place(OnCurve* items, OnCurve* other, size_t count) {
   constexpr size_t kFew = 512;
   if (count < kFew) {
@@ -74,11 +74,11 @@ void sort_by_place(OnCurve* items, OnCurve* other, size_t count) {
 }
 
 Point center_of(const Box& box) {
-  return {box.min_x / 2 + box.max_x / 2, box.min_y / 2 + box.max_y / 2};  // sums may be infinite
+  return {box.min_x / 2 + box.max_x / 2, box.min_y / 2 + box.max_y / 2};  // halves, since sums could be infinite
 }
 
-/// Puts `count` items, whose numbers are in the lower halves, into the order of the curve through their own box. What
-/// falls into one cell of it, because others are far away, is put into the order of a finer curve.
+/// Puts `count` items, whose numbers are in the lower halves, into the order of the curve through their box. Items that
+/// share a cell of this curve, because others are far away, are ordered by a finer curve.
 class CurveOrder {
  public:
   explicit CurveOrder(const base::LargeVector<Box>& boxes) : boxes_(boxes), items_(boxes.size()), other_(boxes.size()) {
@@ -99,7 +99,7 @@ class CurveOrder {
   uint32_t operator[](size_t i) const { return static_cast<uint32_t>(items_[i]); }
 
  private:
-  /// False when all of them are in one place.
+  /// False when all items are in one place.
   bool place(size_t begin, size_t end) {
     constexpr double kCells = 65535;
     Box box = Box::empty();
@@ -153,7 +153,7 @@ TreeHeader lay_out(const TreeItems& items, bool points, bool reach, int64_t* siz
   return h;
 }
 
-/// Rounded away from zero where no float is so large.
+/// Rounds away from zero: to infinity where no float is so large.
 float least(double value) { return value < -kLargestFloat ? -kBeyond : float_beside(value, true); }
 float most(double value) { return value > kLargestFloat ? kBeyond : float_beside(value, false); }
 

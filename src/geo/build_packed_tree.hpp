@@ -9,11 +9,11 @@
 
 namespace strom::geo {
 
-/// Items of a tree: their boxes, those of points being points, all finite and none empty.
+/// Items of a tree by their boxes. A point's box is the point. All boxes are finite and none is empty.
 struct TreeItems {
   base::LargeVector<Box> boxes;
   std::vector<uint32_t> rows;
-  std::vector<double> reach;  // of each, or empty
+  std::vector<double> reach;  // each item's own distance, or empty
 
   void add(const Box& box, uint32_t row) {
     boxes.push_back(box);
@@ -27,7 +27,7 @@ struct TreeInput {
   int32_t srid = 0;
   TreeItems points, boxes;  // no row is in both
 
-  /// Of a row that is a geometry.
+  /// Called for each row that is a geometry.
   void add_srid(int32_t of_row) {
     mixed_srid = mixed_srid || (any && of_row != srid);
     srid = of_row;
@@ -37,7 +37,7 @@ struct TreeInput {
 
 /// The image of a TreeIndex, in words so that it begins at a multiple of 8.
 base::LargeVector<uint64_t> build_tree_index(const TreeInput& input);
-/// Bytes of an image, at most, and of what it is made from.
+/// The most bytes that an image and its input take.
 int64_t tree_index_memory(int64_t rows);
 
 }  // namespace strom::geo

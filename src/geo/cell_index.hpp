@@ -1,12 +1,12 @@
 // An index over many (multi)polygons: which of them contain a point? Bytes that can be copied anywhere (an image), made
 // by build_cell_index.hpp and read on all platforms.
 //
-// A grid lies over all polygons. A cell has an entry for each polygon that reaches it. Either the whole cell lies in
-// the polygon: every point is a true hit, and no edge is looked at. Or edges run through the cell: then the entry has
-// them, and the windings of their ring around the cell's anchor, a point of the cell. On the way from the anchor to the
-// point, first upright, then level, each edge that is crossed changes the windings by one. So a point costs a look at
-// the few edges of a cell, however many the polygon has. Where several rings meet, or numbers are doubtful, the
-// prepared polygon answers.
+// A grid lies over all polygons. A cell has an entry for each polygon that reaches it. If the whole cell lies in the
+// polygon, every point is a hit, and no edge is looked at. If edges run through the cell, the entry has these edges and
+// the windings of their ring around the cell's anchor, a point of the cell. On the way from the anchor to the point,
+// first upright, then level, each edge that is crossed changes the windings by one. So a point costs a look at the few
+// edges of a cell, however many the polygon has. Where several rings meet, or rounding could matter, the prepared
+// polygon answers.
 //
 // The answers are those of PreparedPolygon::locate(). Single source.
 #pragma once
@@ -21,15 +21,15 @@ enum class EntryKind : uint8_t {
   kPrepared  // ask the prepared polygon
 };
 
-/// A cell is one word: kWholeCell and the polygon that it lies in, if there is no other; else its first entry, 0
-/// without one.
+/// A cell is one word. If a single polygon has an entry there and covers the whole cell: kWholeCell and the polygon's
+/// number. Otherwise the cell's first entry; 0 without an entry.
 inline constexpr uint32_t kWholeCell = uint32_t{1} << 31;
 
-/// A polygon in a cell. Edges that are not consecutive have entries one behind the other, all but the last with `more`.
+/// A polygon in a cell. Edges that are not consecutive have several consecutive entries, all but the last with `more`.
 struct CellEntry {
   uint32_t polygon;
   uint32_t first_point;  // of its first edge: offset in the image divided by the size of a point
-  uint16_t edges;        // from this many points to their successors
+  uint16_t edges;        // edges from this many points to their successors
   int8_t windings;       // of the ring around the cell's anchor, a point of the cell
   EntryKind kind : 2;
   uint8_t hole : 1;  // a point that the ring does not wind around is inside
@@ -44,13 +44,13 @@ struct CellIndexHeader {
   uint16_t version;
   uint8_t everywhere;       // some polygon has no finite box: PostGIS decides about every point
   uint8_t mixed_srid;       // the polygons have different SRIDs
-  int32_t srid;             // of all polygons, otherwise
+  int32_t srid;             // of all polygons, unless mixed_srid
   Box box;                  // points outside are in no polygon
   double scale_x, scale_y;  // cells for each unit
   double step_x, step_y;    // the size of a cell
   int32_t columns, rows;
   uint32_t polygons, entries;  // the first entry is not used
-  int64_t cells_at;            // the first entry of each cell, row by row, and of one behind the last
+  int64_t cells_at;            // the first entry of each cell, row by row, and of the end of the last
   int64_t entries_at;
   int64_t prepared_at;  // offsets of the prepared polygons
 };
@@ -71,7 +71,7 @@ class CellIndex {
     return at<Point>(static_cast<int64_t>(entry.first_point) * static_cast<int64_t>(sizeof(Point)));
   }
 
-  /// PostGIS has to decide about the point and all polygons.
+  /// True when PostGIS has to decide about the point and all polygons.
   STROM_BASE_INLINE bool is_undecided(Point p) const { return header().everywhere != 0 || !is_finite(p); }
 
   static constexpr uint32_t kNoCell = UINT32_MAX;
@@ -84,7 +84,8 @@ class CellIndex {
     return static_cast<uint32_t>(row < h.rows ? row : h.rows - 1) * static_cast<uint32_t>(h.columns) +
            static_cast<uint32_t>(column < h.columns ? column : h.columns - 1);
   }
-  /// A point of the cell. It is not the middle: edges of rectangles go through middles often.
+  /// The point of the cell from which windings are counted. It is not the middle, because edges of rectangles often go
+  /// through middles.
   STROM_BASE_INLINE Point anchor_of(uint32_t cell) const {
     const auto columns = static_cast<uint32_t>(header().columns);
     return anchor_at(cell % columns, cell / columns);
@@ -95,7 +96,7 @@ class CellIndex {
   }
   static constexpr double kAnchorX = 0.4837, kAnchorY = 0.5219;
 
-  /// Candidates are polygons that reach a cell. kNoCandidate: there is none, or no other one.
+  /// Candidates are polygons that reach a cell. kNoCandidate: there is no candidate, or no further one.
   static constexpr uint32_t kNoCandidate = 0;
   STROM_BASE_INLINE uint32_t first_candidate(uint32_t cell) const { return cells()[cell]; }
   STROM_BASE_INLINE uint32_t polygon_of(uint32_t candidate) const {
@@ -106,7 +107,7 @@ class CellIndex {
     while (entries()[candidate].more) ++candidate;
     return entries()[candidate].last ? kNoCandidate : candidate + 1;
   }
-  /// Else the candidate is a polygon in which the whole cell lies, or none.
+  /// False: the candidate is a polygon that covers the whole cell, or none.
   STROM_BASE_INLINE bool has_entry(uint32_t candidate) const {
     return (candidate & kWholeCell) == 0 && candidate != kNoCandidate;
   }
@@ -129,8 +130,8 @@ class CellIndex {
     return walk.is_clear() ? walk.answer(hole) : prepared(entry->polygon).locate(p);
   }
 
-  /// f(polygon, answer) for each polygon that `p` is not outside of. The order is that of the polygons. NaN and
-  /// infinities are outside here; PostGIS has to decide about them.
+  /// f(polygon, answer) for each polygon that `p` is not outside of, in the order of the polygons. NaN and infinities
+  /// are outside here; PostGIS has to decide about them.
   template <class F>
   STROM_BASE_INLINE void for_each_polygon(Point p, F&& f) const {
     const uint32_t cell = cell_of(p);
@@ -143,7 +144,7 @@ class CellIndex {
   }
 
  private:
-  /// The way from the anchor of a cell to a point, and what it crosses.
+  /// The way from the anchor of a cell to a point, and the crossings on it.
   class CellWalk {
    public:
     STROM_BASE_INLINE CellWalk(Point anchor, Point p, int32_t windings, double near)
@@ -157,7 +158,7 @@ class CellIndex {
     STROM_BASE_INLINE void add_edges(const Point* points, uint32_t count) {
       for (uint32_t i = 0; i < count; ++i) add_edge(points[i], points[i + 1]);
     }
-    /// No edge was so near that its side is doubtful, and no part of the plane is covered twice.
+    /// True when no edge is so near that its side is doubtful, and the ring covers no part of the plane twice.
     STROM_BASE_INLINE bool is_clear() const { return !doubtful_ && windings_ >= -1 && windings_ <= 1; }
     STROM_BASE_INLINE Answer answer(bool hole) const {
       if (boundary_) return Answer::kBoundary;
@@ -196,7 +197,7 @@ class CellIndex {
     bool boundary_ = false, doubtful_ = false;
   };
 
-  /// Where rounded arithmetic needs a look, in steps: edges are at most 2^15 long.
+  /// The distance, in steps of cells, below which rounded arithmetic is doubtful: edges are at most 2^15 long.
   static constexpr double kNear = 1e-9;
 
   template <class T>

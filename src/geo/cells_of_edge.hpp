@@ -1,4 +1,4 @@
-// The cells of a grid that an edge touches, or could touch: no rounding of coordinates leaves one out. Host.
+// The cells of a grid that an edge touches, or could touch: rounded coordinates leave no cell out. Host.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace strom::geo {
 
-/// Cells of unit size: columns from 0 on, and some rows. There are at most 2^15 of each.
+/// Cells of unit size: columns from 0 on, and some rows. At most 2^15 of each.
 struct GridRows {
   int32_t columns, first_row, last_row;
 };
@@ -33,7 +33,7 @@ void for_cells_of_edge(GridRows grid, Point a, Point b, F&& f) {
     return;
   }
   const double dx = b.x - a.x, dy = b.y - a.y;
-  // Where the edge is level, an error of the height moves the crossing far.
+  // Where the edge is almost level, a small error of the height moves the crossing far.
   const double moved = kMargin + std::abs(dx) * (dy > kUnsure ? std::min(1.0, kUnsure / dy) : 1.0);
   const double slope = dy > kUnsure ? 1 / dy : 0;
   for (int32_t row = first_row; row <= last_row; ++row) {
@@ -47,9 +47,9 @@ void for_cells_of_edge(GridRows grid, Point a, Point b, F&& f) {
   }
 }
 
-/// An edge that touches one cell only, far from its border, as most of short ones do.
+/// True for an edge that touches one cell only, far from its border, as most short edges do.
 inline bool is_in_one_cell(Point a, Point b, int32_t* column, int32_t* row) {
-  constexpr double kMargin = 1e-5;  // more than that of for_cells_of_edge()
+  constexpr double kMargin = 1e-5;  // more than the margin of for_cells_of_edge()
   *column = static_cast<int32_t>(a.x);
   *row = static_cast<int32_t>(a.y);
   const auto is_within = [](double value, int32_t cell) {

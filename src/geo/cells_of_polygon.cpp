@@ -40,7 +40,7 @@ GridWindow window_of(const CellIndexHeader& grid, const Box& box) {
           cell((box.max_y - grid.box.min_y) * grid.scale_y + kMargin, grid.rows)};
 }
 
-/// Rounding moves anchors by up to 1/64 of a cell (least_cell()), so those that readers compute are taken.
+/// Rounding moves anchors by up to 1/64 of a cell (least_cell()), so this takes the anchors that readers compute.
 void CellsOfPolygon::find_anchors() {
   const CellIndex index(reinterpret_cast<const char*>(&grid_));
   anchors_.clear();
@@ -51,10 +51,10 @@ void CellsOfPolygon::find_anchors() {
 }
 
 void CellsOfPolygon::mark_edges(const PreparedPolygon& polygon) {
-  constexpr double kMargin = 1e-5;  // more than that of for_cells_of_edge()
+  constexpr double kMargin = 1e-5;  // more than the margin of for_cells_of_edge()
   marks_.clear();
   const auto width = static_cast<uint32_t>(right_ - left_ + 1);
-  // Edges below and above touch no cell of the window.
+  // Edges below or above these heights touch no cell of the window.
   const double low = bottom_ == 0 ? -HUGE_VAL : bottom_ - kMargin;
   const double high = top_ == grid_.rows - 1 ? HUGE_VAL : top_ + 1 + kMargin;
   const Point* points = polygon.points();
@@ -106,7 +106,7 @@ void CellsOfPolygon::put_crossing(const GridEdge& edge, int32_t row, double heig
       {begin + static_cast<uint32_t>(column - left_), edge.point | (edge.from.y < edge.to.y ? kUpward : kDownward)});
 }
 
-/// By cell; edges of a cell stay in order.
+/// Sorts the marks by cell; edges of a cell stay in order.
 void CellsOfPolygon::sort_marks() {
   for (const Mark& mark : marks_) ++starts_[mark.cell + 1];
   for (size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
@@ -125,7 +125,7 @@ bool CellsOfPolygon::take_marks(const PreparedPolygon& polygon, uint32_t cell) {
       touched_.push_back(point);
       continue;
     }
-    // Right of it, an upward edge does not count any more.
+    // To the right of an upward edge, the edge no longer counts.
     const uint32_t ring = polygon.header().rings == 1 ? 0 : ring_of(polygon, point & ~kCrossing);
     cross(ring, (point & kUpward) != 0 ? -1 : 1);
     crossed = true;
@@ -154,7 +154,7 @@ bool CellsOfPolygon::look(const PreparedPolygon& polygon, uint32_t ring, CellEnt
     entry->windings = static_cast<int8_t>(windings);
     return is_clear(windings);
   }
-  // What the answer is for points that the ring does not wind around, that it does, and that are on it.
+  // The answers for points that the ring does not wind around, that it winds around, and that lie on it.
   const RingWinding states[3] = {{0, false, false}, {1, false, false}, {0, true, false}};
   RingTally tallies[3];
   const auto add_own = [&] {
@@ -228,7 +228,7 @@ void CellsOfPolygon::add(uint32_t number, const PreparedPolygon& polygon, const 
   for (uint32_t row = 0; row < height; ++row) add_row(polygon, row);
 }
 
-/// Of the window.
+/// `row`: of the window.
 void CellsOfPolygon::add_row(const PreparedPolygon& polygon, uint32_t row) {
   const auto width = static_cast<uint32_t>(right_ - left_ + 1), left = static_cast<uint32_t>(left_);
   const uint32_t row_in_grid = static_cast<uint32_t>(bottom_) + row;

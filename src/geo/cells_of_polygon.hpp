@@ -1,9 +1,9 @@
-// The entries of one polygon in a grid of cells: which cells it covers, and which edges run through the others. For
-// build_cell_index.cpp. Host.
+// The entries of one polygon in a grid of cells: which cells it covers, and which edges run through the other cells.
+// For build_cell_index.cpp. Host.
 //
-// Two things are marked in cells: edges that touch them, and where edges cross the heights at which the anchors of a
-// row lie. A row is gone through from the left, where no ring winds around anchors, and each crossing changes the
-// windings of its ring by one. So no anchor is compared with edges elsewhere.
+// Two things are marked in cells: the edges that touch them, and the places where edges cross the height of the anchors
+// of a row. A row is gone through from the left, where no ring winds around anchors. Each crossing changes the windings
+// of its ring by one. So an anchor is compared with edges near it only.
 #pragma once
 
 #include <vector>
@@ -13,8 +13,8 @@
 
 namespace strom::geo {
 
-/// An entry, and the first cell that it is of: more than one of a row for whole cells only. These have no edges, so
-/// `entry.first_point` is the number of cells then.
+/// An entry, and the first cell that has it. Only an entry for whole cells is for several cells of a row. It has no
+/// edges, so `entry.first_point` is then the number of cells.
 struct PlacedEntry {
   CellEntry entry;
   uint32_t cell;
@@ -30,24 +30,24 @@ struct GridWindow {
 /// The cells that something in a box can touch.
 GridWindow window_of(const CellIndexHeader& grid, const Box& box);
 
-/// Adds polygons of one thread; has its memory.
+/// Adds polygons, one at a time, for one thread. It reuses its memory.
 class CellsOfPolygon {
  public:
   CellsOfPolygon(const CellIndexHeader& grid, PlacedEntries* out) : grid_(grid), out_(out) {}
 
-  /// `window`: cells of some rows. Points of these rows in other cells are outside. `first_point`: where the polygon's
-  /// points are, as entries have it.
+  /// `window`: cells of some rows. Points of these rows in other cells are outside of the polygon. `first_point`: where
+  /// the polygon's points are, in the units of entries.
   void add(uint32_t number, const PreparedPolygon& polygon, const GridWindow& window, uint32_t first_point);
 
  private:
-  /// Something in a cell of the window: an edge that touches it; or, with kUpward or kDownward, an edge that crosses
-  /// the height of the anchors of the cell's row, left of the cell's anchor and right of the one before.
+  /// A mark in a cell of the window: an edge that touches the cell; or, with kUpward or kDownward, an edge that crosses
+  /// the height of the row's anchors between the previous cell's anchor and this cell's anchor.
   struct Mark {
     uint32_t cell, point;
   };
   static constexpr uint32_t kUpward = uint32_t{1} << 31, kDownward = uint32_t{1} << 30;
   static constexpr uint32_t kCrossing = kUpward | kDownward;
-  /// How often a ring winds around an anchor, if it does.
+  /// How often a ring winds around the anchor; 0 is left out.
   struct Around {
     uint32_t ring;
     int32_t windings;
@@ -69,14 +69,14 @@ class CellsOfPolygon {
   void put_crossing(const GridEdge& edge, int32_t row, double height);
   void sort_marks();
   void add_row(const PreparedPolygon& polygon, uint32_t row);
-  /// Takes the marks of a cell: its edges into touched_, crossings into around_. True: there were crossings.
+  /// Takes the marks of a cell: its edges into touched_, its crossings into around_. True: there were crossings.
   bool take_marks(const PreparedPolygon& polygon, uint32_t cell);
   void cross(uint32_t ring, int32_t windings);
-  /// Where the points of a cell without edges lie.
+  /// The answer for all points of a cell without edges.
   Answer answer_around(const PreparedPolygon& polygon) const;
   /// The answers in a cell that edges of one ring touch. False: the prepared polygon has to answer.
   bool look(const PreparedPolygon& polygon, uint32_t ring, CellEntry* entry) const;
-  /// `cell`: of the window, `placed`: of the grid.
+  /// `cell`: number in the window, `placed`: number in the grid.
   void add_cell(const PreparedPolygon& polygon, uint32_t cell, uint32_t placed);
   void put(uint32_t cell, const CellEntry& entry) { out_->push_back({entry, cell}); }
   Point in_cells(Point p) const {
@@ -92,7 +92,7 @@ class CellsOfPolygon {
   std::vector<Mark> marks_, sorted_;
   std::vector<uint32_t> starts_;   // of each cell of the window, in sorted_
   std::vector<uint8_t> prepared_;  // cells of the window where the prepared polygon answers
-  // Of the cell that is looked at:
+  // Of the cell at hand:
   std::vector<uint32_t> touched_;  // first points of edges
   std::vector<Around> around_;     // in order of rings
 };

@@ -1,5 +1,5 @@
 // How one line crosses another (st_linecrossingdirection), by the rules of PostGIS: it counts the pairs of edges that
-// cross to the left and to the right, and a touch counts where the first point of an edge touches. Single source.
+// cross to the left and to the right. A touch counts if it is at the first point of an edge.
 #pragma once
 
 #include <math.h>
@@ -11,7 +11,7 @@ namespace strom::geo {
 
 enum class EdgeCrossing : uint8_t { kNone, kLeft, kRight, kUncertain };
 
-/// Of the edge from p to p2, by the one from q to q2.
+/// How the edge from q to q2 crosses the edge from p to p2.
 STROM_BASE_INLINE EdgeCrossing edge_crossing(Point p, Point p2, Point q, Point q2) {
   const Side q_side = agreed_side(p, p2, q), q2_side = agreed_side(p, p2, q2);
   if (q_side == q2_side && (q_side == Side::kLeft || q_side == Side::kRight)) return EdgeCrossing::kNone;
@@ -23,7 +23,7 @@ STROM_BASE_INLINE EdgeCrossing edge_crossing(Point p, Point p2, Point q, Point q
   return q2_side == Side::kRight ? EdgeCrossing::kRight : EdgeCrossing::kLeft;
 }
 
-/// The only path of a line of two points or more, with finite numbers and a length.
+/// Reads the only path of a line that has two points or more, finite numbers and a length.
 STROM_BASE_INLINE bool read_line(const SerializedGeometry& geometry, Path* path) {
   if (geometry.type() != GeometryType::kLine) return false;
   SerializedPaths paths(geometry);
@@ -37,8 +37,9 @@ STROM_BASE_INLINE bool read_line(const SerializedGeometry& geometry, Path* path)
   return length > 0;
 }
 
-/// PostGIS's number: 0 no crossing; -1 and 1 one to the left or right; -2 and 2 several that end on that side; -3 and 3
-/// several that end on the side where they began, the first to the left or right. False: PostGIS has to find it.
+/// PostGIS's number: 0 no crossing; -1 and 1 one crossing, to the left or right; -2 and 2 several that end on that
+/// side; -3 and 3 several that end on the side where they began, the first to the left or right. False: PostGIS has to
+/// find it.
 STROM_BASE_INLINE bool crossing_direction(const SerializedGeometry& a, const SerializedGeometry& b, int32_t* out) {
   Path p, q;
   *out = 0;

@@ -1,4 +1,4 @@
-// The edges of a polygon or of lines in blocks of neighbours with a box each, so that the edges near another one are
+// The edges of a polygon or of lines in blocks of neighbours, each with a box, so that the edges near another edge are
 // found without a look at all of them. Has no memory of its own: it refers to the bytes of the geometry. Single source.
 #pragma once
 
@@ -9,7 +9,7 @@ namespace strom::geo {
 
 struct Edge {
   Point a, b;
-  int32_t ring, index;  // from the ring's point of that number to the next one
+  int32_t ring, index;  // the edge from the ring's point `index` to the next one
 
   STROM_BASE_INLINE Box box() const {
     return {smaller(a.x, b.x), smaller(a.y, b.y), larger(a.x, b.x), larger(a.y, b.y)};
@@ -26,8 +26,8 @@ class EdgeBlocks {
     bool repeats;                      // a point comes twice in a row
   };
 
-  /// False: the geometry is empty, neither polygon nor line, has too many rings, or PostGIS has to look at it for other
-  /// reasons.
+  /// False: the geometry is empty, is neither polygon nor line, has too many rings, or PostGIS has to decide about it
+  /// for other reasons.
   STROM_BASE_INLINE bool read(const SerializedGeometry& geometry) {
     area_ = is_polygonal(geometry.type());
     if (!area_ && geometry.type() != GeometryType::kLine && geometry.type() != GeometryType::kMultiLine) return false;
@@ -63,7 +63,7 @@ class EdgeBlocks {
   STROM_BASE_INLINE Edge edge(int32_t ring, int32_t index) const {
     return {point(ring, index), point(ring, index + 1), ring, index};
   }
-  /// The neighbours of a vertex of a closed ring without points that come twice in a row.
+  /// The neighbours of a vertex. The ring is closed and repeats no point.
   STROM_BASE_INLINE Point before(int32_t ring, int32_t index) const {
     return point(ring, index > 0 ? index - 1 : ring_[ring].count - 2);
   }
@@ -71,7 +71,8 @@ class EdgeBlocks {
     return point(ring, index + 1 < ring_[ring].count ? index + 1 : 1);
   }
 
-  /// f(edge) for each edge with a length whose box meets the given one, until it returns false. False: it did.
+  /// f(edge) for each edge that has a length and whose box meets `near`, until f returns false. Returns the last
+  /// answer of f.
   template <class F>
   STROM_BASE_INLINE bool for_edges(const Box& near, F&& f) const {
     for (int32_t i = 0; i < blocks_; ++i) {
@@ -122,9 +123,9 @@ class EdgeBlocks {
       a = p;
     }
     if (area_ && !is_same(points.point(0), a)) return false;
-    if (box.min_x == box.max_x && box.min_y == box.max_y) return false;  // a point, to GEOS
+    if (box.min_x == box.max_x && box.min_y == box.max_y) return false;  // GEOS takes it for a point
     if (shell) shell_box_ = box;
-    if (!shell_box_.contains(box)) return false;  // GEOS's boxes are those of shells
+    if (!shell_box_.contains(box)) return false;  // GEOS's box of a polygon is that of its shells
     box_.add(box);
     ring_[rings_++] = ring;
     edges_ += count - 1;
@@ -164,12 +165,13 @@ class EdgeBlocks {
   bool area_ = false;
 };
 
-/// False: PostGIS has to look at the geometry.
+/// False: PostGIS has to decide about the geometry.
 STROM_GEO_APART bool read_edges(const SerializedGeometry& geometry, EdgeBlocks* out) { return out->read(geometry); }
 STROM_GEO_APART bool read_edges(const PreparedPolygon& polygon, EdgeBlocks* out) { return out->read(polygon); }
 
 inline constexpr int32_t kNoRing = -1;
-/// Where a point lies relative to a polygon, as if that had not the ring (a hole) or its part (a shell).
+/// Where a point lies relative to a polygon without the ring `without` (if it is a hole) or without its part (if a
+/// shell).
 STROM_GEO_APART Answer locate_in(const EdgeBlocks& area, Point p, int32_t without) {
   RingTally tally;
   for (int32_t r = 0; r < area.rings(); ++r) {

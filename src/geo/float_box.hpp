@@ -1,5 +1,5 @@
-// Boxes of floats, by which PostGIS's operators compare geometries: those that are stored with a geometry, or what its
-// points need, rounded outwards. Single source.
+// Boxes of floats, by which PostGIS's operators compare geometries: the box that is stored with a geometry, or else the
+// box of its points, rounded outwards. Single source.
 #pragma once
 
 #include "geo/serialized.hpp"
@@ -39,7 +39,7 @@ STROM_BASE_INLINE Box float_box_of(const Box& box) {
           float_beside(box.max_y, false)};
 }
 
-/// The box of the points, not rounded.
+/// The box of the points as doubles.
 STROM_BASE_INLINE BoxAnswer exact_box(const SerializedGeometry& geometry, Box* box) {
   *box = Box::empty();
   SerializedPaths paths(geometry);
@@ -60,7 +60,7 @@ STROM_BASE_INLINE BoxAnswer exact_box(const SerializedGeometry& geometry, Box* b
   return any ? BoxAnswer::kBox : BoxAnswer::kNone;
 }
 
-/// The numbers of the box are floats.
+/// The box of the points as floats.
 STROM_BASE_INLINE BoxAnswer float_box(const SerializedGeometry& geometry, Box* box) {
   if (geometry.stored_box(box)) return box->is_finite() && !box->is_empty() ? BoxAnswer::kBox : BoxAnswer::kUncertain;
   const BoxAnswer answer = exact_box(geometry, box);
@@ -68,7 +68,7 @@ STROM_BASE_INLINE BoxAnswer float_box(const SerializedGeometry& geometry, Box* b
   return answer;
 }
 
-/// PostGIS's operators of boxes, by the names of their functions.
+/// PostGIS's operators on boxes, by the names of their functions.
 enum class BoxRelation : int32_t {
   kOverlaps,
   kContains,
@@ -88,7 +88,7 @@ STROM_BASE_INLINE bool is_same(const Box& a, const Box& b) {
   return a.min_x == b.min_x && a.min_y == b.min_y && a.max_x == b.max_x && a.max_y == b.max_y;
 }
 
-/// The relation holds between the boxes, which are not empty.
+/// True when the relation holds between two boxes that are not empty.
 STROM_BASE_INLINE bool is_so(BoxRelation relation, const Box& a, const Box& b) {
   switch (relation) {
     case BoxRelation::kOverlaps: return a.overlaps(b);

@@ -1,5 +1,5 @@
-// A geometry as a sequence of paths: what the readers of serialised forms (serialized.hpp, wkb.hpp) give, and what
-// predicates take. Single source.
+// A geometry as a sequence of paths: readers of serialised forms (serialized.hpp, wkb.hpp) produce it, predicates take
+// it. Single source.
 #pragma once
 
 #include "base/stored_numeric.hpp"
@@ -7,7 +7,7 @@
 
 namespace strom::geo {
 
-/// Numbers of WKB and of PostGIS's own form.
+/// The numbers are those of WKB and of PostGIS's own form.
 enum class GeometryType : uint32_t {
   kPoint = 1,
   kLine = 2,
@@ -26,7 +26,7 @@ enum class GeometryType : uint32_t {
   kTin = 15
 };
 
-/// Of straight lines, without surfaces in space: the types of the first standard.
+/// True for the types of the first standard: of straight lines, without surfaces in space.
 STROM_BASE_INLINE bool is_simple_type(GeometryType type) {
   return type >= GeometryType::kPoint && type <= GeometryType::kCollection;
 }
@@ -38,7 +38,7 @@ STROM_BASE_INLINE bool is_polygonal(GeometryType type) {
 struct Coordinates {
   const char* bytes;
   int32_t dimensions;  // numbers of a point, 2 to 4
-  bool swapped;        // of the other byte order
+  bool swapped;        // the byte order is not this machine's
 
   STROM_BASE_INLINE double number(int64_t index) const {
     auto bits = base::load_unaligned<uint64_t>(bytes + 8 * index);

@@ -5,8 +5,8 @@
 
 namespace strom::geo {
 
-/// Dimensions of the intersections of interior, boundary and exterior of a geometry with those of another, row by row:
-/// 'F' is none.
+/// Dimensions of the intersections of a geometry's interior, boundary and exterior with another geometry's, row by row.
+/// 'F': no intersection.
 struct IntersectionMatrix {
   char cells[9];
 

@@ -1,5 +1,5 @@
-// Where a point lies relative to a polygon that is read from its serialised form as it is, for polygons that differ
-// from row to row. It goes through all points. Single source.
+// Where a point lies relative to a polygon that is read from its serialised form, without preparation: for polygons
+// that differ from row to row. All points are looked at. Single source.
 #pragma once
 
 #include "geo/ring_tally.hpp"
@@ -7,7 +7,7 @@
 
 namespace strom::geo {
 
-/// Of one ring. False: the ring is not closed, has less than four points, or numbers that are not finite.
+/// Adds one ring. False: the ring is not closed, has fewer than four points, or numbers that are not finite.
 STROM_BASE_INLINE bool add_ring(const Path& path, Point p, RingTally* tally) {
   constexpr int64_t kLeastPoints = 4;
   if (path.count < kLeastPoints) return false;
@@ -25,7 +25,7 @@ STROM_BASE_INLINE bool add_ring(const Path& path, Point p, RingTally* tally) {
   return finite && a.x == first.x && a.y == first.y;
 }
 
-/// The boxes that PostGIS compares first do not meet. It rounds the point's box to floats, too.
+/// True when the boxes that PostGIS compares first do not meet. It rounds the point's box to floats, too.
 STROM_BASE_INLINE bool is_beside(const Box& box, Point p) {
   constexpr double kRounding = 1e-6, kLeast = 1e-37;
   if (!box.is_finite() || !fits_floats(p)) return false;
@@ -34,7 +34,7 @@ STROM_BASE_INLINE bool is_beside(const Box& box, Point p) {
          p.y > box.max_y + margin_y;
 }
 
-/// As PreparedPolygon::locate() of the same polygon. kUncertain for what is no polygon.
+/// The same answer as PreparedPolygon::locate() of the polygon. kUncertain for a geometry that is no polygon.
 STROM_BASE_INLINE Answer locate_in_place(const SerializedGeometry& polygon, Point p) {
   if (!is_polygonal(polygon.type()) || !is_finite(p)) return Answer::kUncertain;
   Box box;
@@ -47,7 +47,7 @@ STROM_BASE_INLINE Answer locate_in_place(const SerializedGeometry& polygon, Poin
     if (step == Step::kEnd) return tally.answer();
     if (step == Step::kDamaged || path.type != GeometryType::kPolygon) return Answer::kUncertain;
     if (path.count == 0 && path.ring == 0) continue;
-    // PostGIS looks at the boxes first, but not before it has found that the polygon is not empty.
+    // PostGIS checks first that the polygon is not empty, then compares the boxes.
     if (beside && path.count > 0) return Answer::kOutside;
     if (!add_ring(path, p, &tally)) return Answer::kUncertain;
   }

@@ -1,4 +1,4 @@
-// Lengths and areas, with the bits that PostGIS computes: the same operations in the same order. Single source.
+// Lengths and areas, equal to PostGIS's in every bit: the same operations in the same order. Single source.
 #pragma once
 
 #include <math.h>
@@ -22,7 +22,7 @@ STROM_BASE_INLINE double length_of(const Path& path) {
   return length;
 }
 
-/// Of a ring, without a sign. Numbers are relative to the first point, so that they stay small.
+/// The area of a ring, without a sign. Numbers are relative to the first point, so that they stay small.
 STROM_BASE_INLINE double area_of_ring(const Path& path) {
   double sum = 0;
   for (int64_t i = 2; i < path.count; ++i)
@@ -42,8 +42,8 @@ STROM_BASE_INLINE double measure_of(const Path& path, Measure measure) {
   return 0;
 }
 
-/// False: PostGIS has to measure the geometry, since it is damaged, or of other types, or a collection, whose members'
-/// members are summed by themselves.
+/// False: PostGIS has to measure the geometry: it is damaged, or of another type, or a collection. PostGIS sums the
+/// members of a collection's members separately.
 STROM_BASE_INLINE bool measure(const SerializedGeometry& geometry, Measure wanted, double* out) {
   *out = 0;
   if (!is_simple_type(geometry.type()) || geometry.type() == GeometryType::kCollection) return false;

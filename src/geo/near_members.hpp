@@ -1,5 +1,5 @@
-// Which members of a group of a packed tree (packed_tree.hpp) are near to a point: all at once where the CPU has
-// vectors for it, by the arithmetic that one of them needs. Single source.
+// Which members of a group of a packed tree (packed_tree.hpp) are near a point. CPUs with vectors look at all members
+// at once, with the same arithmetic as for one member. Single source.
 #pragma once
 
 #include <math.h>
@@ -15,10 +15,10 @@ namespace strom::geo {
 
 inline constexpr uint32_t kTreeWidth = 16;
 
-/// Boxes of neighbours. Those behind the last are empty, and nothing is near them.
+/// Boxes of neighbours. The boxes behind the last are empty, and nothing is near them.
 struct BoxGroup {
   float min_x[kTreeWidth], min_y[kTreeWidth], max_x[kTreeWidth], max_y[kTreeWidth];
-  float reach[kTreeWidth];  // the largest one below; of trees that have them
+  float reach[kTreeWidth];  // of each box, the largest distance of the items in it; of trees with reach only
 };
 
 /// Points of neighbours; NaN behind the last.
@@ -26,15 +26,15 @@ struct PointGroup {
   double x[kTreeWidth], y[kTreeWidth];
 };
 
-/// What is at most `distance` away from a point, as PostGIS computes it: the root of the sum of squares, rounded at
-/// each step.
+/// Asks for items that are at most `distance` away from a point. Distances are PostGIS's: the root of the sum of
+/// squares, rounded at each step.
 struct NearQuery {
   Point point;
-  double distance;  // of queries of trees without reach; at least 0 and below kLeastTooFar
-  double limit;     // squares of all such distances are at most so much
-  double sure;      // and roots of what is at most so much are such distances
+  double distance;  // for trees without reach; at least 0 and below kLeastTooFar
+  double limit;     // the square of any such distance is at most this
+  double sure;      // the root of any number up to this is such a distance
 
-  /// Distances from here on are other ones in some versions of PostGIS.
+  /// From here on, some versions of PostGIS compute other distances.
   static constexpr double kLeastTooFar = 3.4028234663852886e38;
   static constexpr double kRounding = 1e-14;
   STROM_BASE_INLINE static double limit_of(double distance) {
@@ -42,14 +42,14 @@ struct NearQuery {
     return distance * distance * (1 + kRounding) + kLeastSquare;
   }
   STROM_BASE_INLINE static double sure_of(double distance) {
-    constexpr double kLeastSquare = 1e-300;  // from here on they have all bits
+    constexpr double kLeastSquare = 1e-300;  // from here on squares have all bits
     return distance * distance * (1 - kRounding) - kLeastSquare;
   }
   STROM_BASE_INLINE static bool is_distance(double distance) { return distance >= 0 && distance < kLeastTooFar; }
   STROM_BASE_INLINE static NearQuery of(Point point, double distance) {
     return {point, distance, limit_of(distance), sure_of(distance)};
   }
-  /// Rounding keeps the order of numbers, so what is in a box is not nearer than the box by this arithmetic.
+  /// Rounding keeps the order of numbers, so this arithmetic never finds an item nearer than the box around it.
   STROM_BASE_INLINE static double square(double dx, double dy) { return dx * dx + dy * dy; }
 };
 
@@ -58,7 +58,7 @@ STROM_BASE_INLINE double away(float low, float high, double at) {
   return larger(larger(below, above), 0.0);
 }
 
-/// Of the box of member i, nothing is nearer to the point than this.
+/// No item in the box of member i is nearer to the point than this.
 STROM_BASE_INLINE double square_to_box(const BoxGroup& group, uint32_t i, Point point) {
   return NearQuery::square(away(group.min_x[i], group.max_x[i], point.x),
                            away(group.min_y[i], group.max_y[i], point.y));
@@ -116,13 +116,13 @@ STROM_BASE_INLINE uint32_t first_near_point(const PointGroup& group, const NearQ
 
 #else
 
-/// The first member from number `from` on whose box is near enough; kTreeWidth without one.
+/// The first member from number `from` on whose box is near enough; kTreeWidth if there is none.
 STROM_BASE_INLINE uint32_t first_near_box(const BoxGroup& group, const NearQuery& query, uint32_t from) {
   while (from < kTreeWidth && !(square_to_box(group, from, query.point) <= query.limit)) ++from;
   return from;
 }
 
-/// The same of points.
+/// The same for points.
 STROM_BASE_INLINE uint32_t first_near_point(const PointGroup& group, const NearQuery& query, uint32_t from) {
   for (; from < kTreeWidth; ++from) {
     const double square = square_to_point(group, from, query.point);

@@ -1,9 +1,9 @@
 // On which side of a line is a point? The sign of a determinant of doubles, without a rounding error.
 //
-// The sign of the rounded determinant counts when it is larger than its error can be. Else the determinant is computed
-// without rounding, as a sum of doubles that do not overlap (an expansion): Shewchuk, "Adaptive Precision
-// Floating-Point Arithmetic and Fast Robust Geometric Predicates", 1997. Needs compilation without contraction to fused
-// operations. Single source.
+// The sign of the rounded determinant is right when the determinant is larger than its largest possible error.
+// Otherwise the determinant is computed without rounding, as a sum of doubles that do not overlap (an expansion):
+// Shewchuk, "Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates", 1997. Needs
+// compilation without contraction to fused operations. Single source.
 #pragma once
 
 #include <initializer_list>
@@ -57,7 +57,7 @@ class Expansion {
     if (value != 0 || kept == 0) parts_[kept++] = value;
     count_ = kept;
   }
-  /// The largest part. It has the sign of the sum and about its value.
+  /// The largest part. It has the sign of the sum and about the sum's value.
   STROM_BASE_INLINE double estimate() const { return count_ == 0 ? 0 : parts_[count_ - 1]; }
 
  private:
@@ -66,11 +66,11 @@ class Expansion {
   int count_ = 0;
 };
 
-/// The determinant (b - a) x (p - a), rounded, in the order in which PostGIS computes it.
+/// The determinant (b - a) x (p - a), rounded in the order in which PostGIS computes it.
 struct RoundedSide {
   double determinant, magnitude;  // magnitude: the sum of its products' absolute values
 
-  /// The rounded determinant has the true sign.
+  /// True when the rounded determinant surely has the right sign.
   STROM_BASE_INLINE bool is_certain() const {
     constexpr double kError = 3.3306690738754716e-16;  // (3 + 16 epsilon) epsilon, epsilon = 2^-53
     constexpr double kLeast = 1e-280;                  // below, products lose bits to underflow
@@ -87,7 +87,7 @@ STROM_BASE_INLINE RoundedSide rounded_side(Point a, Point b, Point p) {
   return {left - right, (left < 0 ? -left : left) + (right < 0 ? -right : right)};
 }
 
-/// Products of values within these bounds, and their rounding errors, are exact.
+/// True when products of values within these bounds are exact, with their rounding errors.
 STROM_BASE_INLINE bool is_exact_factor(const ExactPair& pair) {
   constexpr double kLeast = 3.2033e-145, kMost = 3.1217e+144;  // 2^-480, 2^480
   const double high = pair.high < 0 ? -pair.high : pair.high, low = pair.low < 0 ? -pair.low : pair.low;
@@ -97,8 +97,8 @@ STROM_BASE_INLINE bool is_exact_factor(const ExactPair& pair) {
 /// What exact arithmetic finds where rounding left doubts.
 struct ExactSide {
   Side side;
-  bool plain;        // the differences of coordinates are doubles: no arithmetic of 106 bits rounds the determinant
-  double remaining;  // about the determinant
+  bool plain;  // the coordinates' differences are doubles, so arithmetic of 106 bits does not round the determinant
+  double remaining;  // the approximate determinant
 };
 
 STROM_BASE_INLINE void add_product(Expansion* sum, const ExactPair& a, const ExactPair& b) {
@@ -130,8 +130,8 @@ STROM_BASE_INLINE Side side_of(Point a, Point b, Point p) {
   return rounded.is_certain() ? rounded.side() : exact_side(a, b, p).side;
 }
 
-/// The same, kUnknown also where rounded arithmetic (as in PostGIS) or arithmetic of 106 bits (as in GEOS) could find
-/// another side.
+/// The same, but kUnknown also where another side could be found by rounded arithmetic (as in PostGIS) or by arithmetic
+/// of 106 bits (as in GEOS).
 STROM_BASE_INLINE Side agreed_side(Point a, Point b, Point p) {
   const RoundedSide rounded = rounded_side(a, b, p);
   if (rounded.is_certain()) return rounded.side();

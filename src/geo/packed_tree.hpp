@@ -1,10 +1,10 @@
 // A tree over points or boxes whose nodes lie one behind the other: which of them are near a point, or overlap a box?
 // Bytes that can be copied anywhere (an image), made by build_packed_tree.hpp and read on all platforms.
 //
-// The items are in the order of a curve that fills the plane (Hilbert's), so that neighbours in it are neighbours in
-// the plane. Each group of kTreeWidth items has a box, each group of so many boxes has one again, up to a single group.
-// A search goes to the first box of a group that it may find something in. It needs no stack: the number of an item
-// says which groups it is in. So a search goes on from any item. Single source.
+// The items are in the order of a curve that fills the plane (Hilbert's), so neighbours in this order are neighbours in
+// the plane. Each group of kTreeWidth items has a box, each group of kTreeWidth boxes has one, and so on up to a single
+// group. A search goes to the first group whose box could hold a result. It needs no stack: an item's number tells
+// which groups it is in. So a search can go on from any item. Single source.
 #pragma once
 
 #include "geo/near_members.hpp"
@@ -26,7 +26,7 @@ struct TreeHeader {
 
 class PackedTree {
  public:
-  /// `header` is in the image.
+  /// `header` is a part of the image.
   STROM_BASE_INLINE PackedTree(const char* image, const TreeHeader& header) : image_(image), header_(header) {}
 
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -39,17 +39,18 @@ class PackedTree {
   }
   STROM_BASE_INLINE double reach(uint32_t item) const { return at<double>(header_.reach_at)[item]; }
 
-  /// The first item from number `item` on that is as near as the query says, or is near by its own distance where the
-  /// tree has reach. Boxes are taken for near when something in them may be. kNone: there is none.
+  /// The first item from number `item` on that is as near as the query asks or, in a tree with reach, as near as the
+  /// item's own distance. A box counts as near when something in it may be near. kNone: there is no such item.
   STROM_BASE_INLINE uint32_t find_near(const NearQuery& query, uint32_t item) const {
     if (header_.has_reach == 0) return find(Near{query}, item);
     return find(NearByReach{*this, query}, item);
   }
 
-  /// Without reach: the first item of the group of points that find_near() looks at first; kNone when it finds none.
+  /// For trees without reach: the first item of the group of points that find_near() looks at first; kNone when there
+  /// is none.
   STROM_BASE_INLINE uint32_t first_group_near(const NearQuery& query) const { return find(NearGroup{{query}}, 0); }
-  /// Without reach, of a tree of points: what find_near() finds in the group of `item`, and the first item of the next
-  /// group that it looks at. kNone: nothing.
+  /// For trees of points without reach: the item that find_near() finds in the group of `item`, else the first item of
+  /// the next group that find_near() looks at. kNone: there is neither.
   STROM_BASE_INLINE uint32_t find_in_group(const NearQuery& query, uint32_t item) const {
     const uint32_t member = first_near_point(*points_of(item), query, item % kTreeWidth);
     return member == kTreeWidth ? kNone : item - item % kTreeWidth + member;
@@ -57,19 +58,19 @@ class PackedTree {
   STROM_BASE_INLINE uint32_t next_group_near(const NearQuery& query, uint32_t item) const {
     return find(NearGroup{{query}}, (item / kTreeWidth + 1) * kTreeWidth);
   }
-  /// Of a tree of points.
+  /// For trees of points.
   STROM_BASE_INLINE const PointGroup* points_of(uint32_t item) const {
     return at<PointGroup>(header_.groups_at[0]) + item / kTreeWidth;
   }
 
-  /// The first item from number `item` on that shares a point with the box, whose numbers are floats; of a tree with
-  /// reach or of points a superset of what can be so near to something in the box.
+  /// The first item from number `item` on that shares a point with the box, whose numbers are floats. In a tree with
+  /// reach or of points, a superset of the items that can be near enough to something in the box.
   STROM_BASE_INLINE uint32_t find_overlapping(const Box& box, uint32_t item) const {
     return find(Overlapping{*this, box}, item);
   }
 
  private:
-  /// Distances are rounded, so that one can be a little larger than it is computed.
+  /// Distances are rounded, so a true distance can be a little larger than the computed one.
   static constexpr double kMoreReach = 1 + 1e-6;
 
   template <class T>
@@ -77,8 +78,8 @@ class PackedTree {
     return reinterpret_cast<const T*>(image_ + offset);
   }
 
-  // Conditions of a search: the first member of a group of boxes or points, from a number on, that may be found.
-  // kTreeWidth: none.
+  // Conditions of a search: each returns the first member of a group of boxes or points, from a number on, that may be
+  // a result. kTreeWidth: none.
 
   struct Near {
     const NearQuery& query;
@@ -89,7 +90,7 @@ class PackedTree {
       return first_near_point(points, query, member);
     }
   };
-  /// Whatever points are in a group that is near.
+  /// Takes all points of a group that is near.
   struct NearGroup : Near {
     STROM_BASE_INLINE uint32_t point(const PointGroup&, uint32_t, uint32_t member) const { return member; }
   };
@@ -179,12 +180,12 @@ struct TreeIndexHeader {
   uint8_t mixed_srid;  // the rows have different SRIDs
   uint8_t any;         // there is a geometry
   uint8_t far_points;  // for joins by distance: some point does not fit floats
-  int32_t srid;        // of all rows, otherwise
+  int32_t srid;        // of all rows, unless mixed_srid
   TreeHeader points;   // rows that are points
   TreeHeader boxes;    // for joins by distance: rows that PostGIS decides about
 };
 
-/// Of the rows of a join's inner side.
+/// An index over the rows of a join's inner side.
 class TreeIndex {
  public:
   STROM_BASE_INLINE explicit TreeIndex(const char* image) : image_(image) {}

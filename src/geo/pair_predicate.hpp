@@ -1,5 +1,5 @@
-// Predicates of two geometries, as far as they can be decided exactly. PostGIS compares the boxes first, too. Single
-// source.
+// Predicates of two geometries, as far as they can be decided exactly. Like PostGIS, they compare the boxes first.
+// Single source.
 #pragma once
 
 #include "geo/float_box.hpp"
@@ -8,16 +8,16 @@
 
 namespace strom::geo {
 
-/// Where a point lies relative to lines: kBoundary at the end of an odd number of them.
+/// Where a point lies relative to lines. It is on the boundary when it is an end of an odd number of lines.
 class LineTally {
  public:
-  /// False: the line has one point, or no length, or numbers that are not finite.
+  /// False: the line has only one point, no length, or numbers that are not finite.
   STROM_BASE_INLINE bool add(const Path& path, Point p) {
     if (path.count < 2) return path.count == 0;
     const Point first = path.points.point(0);
     Point a = first;
     bool finite = is_small(first), has_length = false;
-    int64_t edges = 0;  // that p lies on
+    int64_t edges = 0;  // edges that p lies on
     for (int64_t i = 1; i < path.count; ++i) {
       const Point b = path.points.point(i);
       finite = finite && is_small(b);
@@ -47,7 +47,7 @@ class LineTally {
     const Side side = agreed_side(a, b, p), turned = agreed_side(b, a, p);
     if (side == Side::kUnknown || turned == Side::kUnknown) uncertain_ = true;
     if (side == Side::kOn) return true;
-    // Where a line crosses itself, GEOS takes the rounded crossing for a point of it.
+    // Where a line crosses itself, GEOS takes the rounded crossing for a point of the line.
     if (!is_clear_of({a, b, 0, 0}, p)) uncertain_ = true;
     return false;
   }
@@ -66,7 +66,7 @@ STROM_BASE_INLINE Answer locate_in_lines(const SerializedGeometry& lines, Point 
   return step == Step::kEnd ? tally.answer() : Answer::kUncertain;
 }
 
-/// Of a line or polygon, and a point that lies there.
+/// The verdict about a line or polygon and a point, from where the point lies.
 STROM_BASE_INLINE Verdict of_location(PairPredicate predicate, Answer answer) {
   if (answer == Answer::kUncertain) return Verdict::kUncertain;
   switch (predicate) {
@@ -96,30 +96,30 @@ STROM_BASE_INLINE Verdict of_points(PairPredicate predicate, Point a, Point b) {
   return Verdict::kUncertain;
 }
 
-/// Of boxes of floats. kUncertain where they leave it open.
+/// The verdict from boxes of floats. kUncertain where the boxes leave it open.
 STROM_BASE_INLINE Verdict of_boxes(PairPredicate predicate, const Box& a, const Box& b) {
   switch (predicate) {
     case PairPredicate::kContains:
     case PairPredicate::kCovers: return a.contains(b) ? Verdict::kUncertain : Verdict::kNo;
-    // PostGIS compares the upper corners alone before it asks GEOS, which raises errors for some invalid polygons.
+    // PostGIS compares only the upper corners before it calls GEOS, which raises errors for some invalid polygons.
     case PairPredicate::kEquals: return a.max_x == b.max_x && a.max_y == b.max_y ? Verdict::kUncertain : Verdict::kNo;
     default: return a.overlaps(b) ? Verdict::kUncertain : Verdict::kNo;
   }
 }
 
-/// The type's geometries are compared by their boxes. GEOS has errors for collections.
+/// True when geometries of this type are compared by their boxes. For collections GEOS raises errors.
 STROM_BASE_INLINE bool is_compared_by_box(GeometryType type) {
   return is_simple_type(type) && type != GeometryType::kCollection;
 }
 
-/// Of a geometry with that box of floats, and one of the same SRID.
+/// The verdict about a geometry with box `a` (of floats) and a geometry of the same SRID.
 STROM_BASE_INLINE Verdict decide_by_boxes(PairPredicate predicate, const Box& a, const SerializedGeometry& b) {
   Box box;
   if (!is_compared_by_box(b.type()) || float_box(b, &box) != BoxAnswer::kBox) return Verdict::kUncertain;
   return of_boxes(predicate, a, box);
 }
 
-/// Of a geometry and a point of its SRID, which is the second.
+/// The verdict about a geometry and, second, a point of its SRID.
 STROM_BASE_INLINE Verdict decide_with_point(PairPredicate predicate, const SerializedGeometry& a, Point p) {
   Point other{0, 0};
   if (read_point(a, &other)) return of_points(predicate, other, p);
@@ -141,7 +141,7 @@ STROM_BASE_INLINE bool has_same_bytes(const SerializedGeometry& a, const Seriali
   return true;
 }
 
-/// PostGIS finds the same for two geometries; kUncertain: it has to be asked.
+/// The verdict about two geometries, the same as PostGIS's. kUncertain: PostGIS has to decide.
 STROM_BASE_INLINE Verdict decide(PairPredicate predicate, const SerializedGeometry& a, const SerializedGeometry& b) {
   if (a.srid() != b.srid()) return Verdict::kUncertain;
   Point p{0, 0};

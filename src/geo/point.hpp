@@ -18,19 +18,19 @@ STROM_BASE_INLINE double larger(double a, double b) { return a > b ? a : b; }
 STROM_BASE_INLINE bool is_finite(double value) { return value - value == 0; }
 STROM_BASE_INLINE bool is_finite(Point point) { return is_finite(point.x) && is_finite(point.y); }
 
-/// Lies in boxes of floats as PostGIS stores them, in which larger numbers became the largest float.
+/// True when the point lies in its box of floats as PostGIS stores it: larger numbers become the largest float there.
 STROM_BASE_INLINE bool fits_floats(Point point) {
   constexpr double kLargest = 3.4e38;
   return point.x <= kLargest && point.x >= -kLargest && point.y <= kLargest && point.y >= -kLargest;
 }
 
-/// Finite, and squares of its coordinates are so, too.
+/// True when the coordinates and their squares are finite.
 STROM_BASE_INLINE bool is_small(Point point) {
   constexpr double kLargest = 1e150;
   return point.x <= kLargest && point.x >= -kLargest && point.y <= kLargest && point.y >= -kLargest;
 }
 
-/// Products of differences of such coordinates, and the errors of these products, are numbers or zero.
+/// True when products of differences of such coordinates, and the rounding errors of these products, do not underflow.
 STROM_BASE_INLINE bool is_exact(Point point) {
   constexpr double kSmallest = 1e-120;  // its last bit's square is far above the smallest number
   const auto is_fine = [](double x) { return x == 0 || x >= kSmallest || x <= -kSmallest; };
@@ -39,12 +39,12 @@ STROM_BASE_INLINE bool is_exact(Point point) {
 
 STROM_BASE_INLINE bool is_same(Point a, Point b) { return a.x == b.x && a.y == b.y; }
 
-/// A closed rectangle. An empty one has min > max.
+/// A closed rectangle. An empty box has min > max.
 struct Box {
   double min_x, min_y, max_x, max_y;
 
   STROM_BASE_INLINE static Box empty() { return {kBeyond, kBeyond, -kBeyond, -kBeyond}; }
-  /// All finite points.
+  /// The box of all finite points.
   STROM_BASE_INLINE static Box everything() { return {-kBeyond, -kBeyond, kBeyond, kBeyond}; }
   STROM_BASE_INLINE bool is_empty() const { return !(min_x <= max_x && min_y <= max_y); }
   STROM_BASE_INLINE bool is_finite() const { return geo::is_finite({min_x, min_y}) && geo::is_finite({max_x, max_y}); }

@@ -1,4 +1,4 @@
-// Which points of a row lie in a box: many at once where the CPU has vectors for it. Single source, of CPUs.
+// Which points of an array lie in a box. CPUs with vectors look at many at once. Single source, for CPUs only.
 #pragma once
 
 #include "geo/point.hpp"
@@ -17,8 +17,8 @@ STROM_BASE_INLINE bool may_be_in(const Box& box, double x, double y) {
   return (box.min_x <= x && x <= box.max_x && box.min_y <= y && y <= box.max_y) || !is_finite(Point{x, y});
 }
 
-/// Writes the numbers of the points that lie in the box or are not finite to `positions`, in ascending order; returns
-/// how many these are.
+/// Writes the numbers of the points that lie in the box or are not finite to `positions`, in ascending order. Returns
+/// how many there are.
 STROM_BASE_INLINE int points_in_box(const Box& box, const double* x, const double* y, int count, int32_t* positions) {
   int found = 0, i = 0;
 #ifdef STROM_BOX_BY_VECTORS

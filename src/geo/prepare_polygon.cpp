@@ -40,7 +40,8 @@ class Stripes {
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  /// f(first point, ring, stripe, continues): for each stripe of each edge; the ring's edge before is in it, too.
+  /// f(first point, ring, stripe, continues) for each stripe of each edge. `continues`: the ring's previous edge is in
+  /// the stripe, too.
   template <class F>
   void for_each_edge(F&& f) {
     for (uint32_t r = 0; r < rings_.rings.size(); ++r) {
@@ -82,7 +83,7 @@ uint8_t raster_bits_for(size_t points) {
   return bits;
 }
 
-/// What lies in the cells that no edge touches is found by one point of each row of neighbouring ones.
+/// Fills the cells that no edge touches. One point answers for all neighbouring cells of a row.
 void fill_raster(const PreparedPolygon& polygon, uint8_t* cells) {
   const PreparedHeader& h = polygon.header();
   const int32_t side = 1 << h.raster_bits;
@@ -117,7 +118,8 @@ void fill_raster(const PreparedPolygon& polygon, uint8_t* cells) {
   }
 }
 
-/// A polygon of few points has one stripe where an index is in front of it: few points are left to the polygon.
+/// The most stripes of a polygon. A polygon of few points behind an index has one stripe, because few points get past
+/// the index.
 uint32_t most_stripes(size_t points, Raster raster) {
   constexpr size_t kFewPoints = 512;
   if (raster == Raster::kNone && points <= kFewPoints) return 1;
@@ -139,10 +141,10 @@ PreparedHeader lay_out(const Rings& rings, Raster raster) {
   }
   h.rings = static_cast<uint32_t>(rings.rings.size());
   h.points = static_cast<uint32_t>(rings.points.size());
-  // A little to the left of the polygon, PostGIS's rounded arithmetic can miss that an edge is to the right.
+  // For points just to the left of the polygon, PostGIS's rounded arithmetic can miss that an edge is to the right.
   constexpr double kNear = 1e-14;
   h.left = h.box.min_x - kNear * (h.box.max_x - h.box.min_x);
-  // PostGIS compares boxes of floats beforehand, so it does not look at edges for points farther to the left.
+  // PostGIS compares boxes of floats first, so it looks at no edge for points that are farther to the left.
   if (has_doubtful_edges(rings)) h.left -= float_rounding(h.box);
   const double width = h.box.max_x - h.box.min_x, height = h.box.max_y - h.box.min_y;
   h.cell_scale_x = scale_of(width, 1), h.cell_scale_y = scale_of(height, 1);
@@ -153,7 +155,7 @@ PreparedHeader lay_out(const Rings& rings, Raster raster) {
     h.cell_scale_x = scale_of(width, 1 << h.raster_bits);
     h.cell_scale_y = scale_of(height, 1 << h.raster_bits);
   }
-  const PreparedPolygon sizes(reinterpret_cast<const char*>(&h));  // knows the stripe of a height
+  const PreparedPolygon sizes(reinterpret_cast<const char*>(&h));  // computes the stripe of a height
   Stripes stripes(rings, sizes);
   int64_t runs = h.rings;
   for (h.stripes = most_stripes(h.points, raster); h.stripes > 1; h.stripes /= 2) {
@@ -194,7 +196,7 @@ void write(const PreparedHeader& h, const Rings& rings, char* image) {
   std::memset(image + sizeof h, 0, static_cast<size_t>(h.points_at) - sizeof h);
   std::memcpy(image + h.points_at, rings.points.data(), sizeof(Point) * h.points);
   std::memcpy(image + h.rings_at, rings.rings.data(), sizeof(PreparedRing) * h.rings);
-  std::memset(image + h.stripes_at, 0, static_cast<size_t>(h.size - h.stripes_at));  // also what is between the parts
+  std::memset(image + h.stripes_at, 0, static_cast<size_t>(h.size - h.stripes_at));  // padding between parts, too
   auto* starts = reinterpret_cast<uint32_t*>(image + h.stripes_at);
   auto* runs = reinterpret_cast<EdgeRun*>(image + h.runs_at);
   if (h.stripes == 1)

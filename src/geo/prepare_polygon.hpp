@@ -7,21 +7,20 @@
 
 namespace strom::geo {
 
-/// More than boxes of floats can be wider than a box.
+/// A bound of how much wider PostGIS's box of floats can be than the box.
 double float_rounding(const Box& box);
 
-/// Cells over a box must be wider, so that a point within one can be computed.
+/// Cells over a box must be wider than this, so that a point within a cell can be computed.
 double least_cell(const Box& box);
 
-/// With a raster for a polygon that many points of everywhere are compared with; without one for a polygon that an
-/// index has in front of it.
+/// kWith: for a polygon that is compared with many points from everywhere. kNone: for a polygon behind an index.
 enum class Raster : uint8_t { kNone, kWith };
 
-/// The image. Its size is about that of the points if there are few and no raster, else about twice as much, and at
-/// most 64 KB for the raster.
+/// Returns the image. Its size is about that of the points if they are few and there is no raster, else about twice
+/// that, and at most 64 KB more for the raster.
 std::vector<char> prepare_polygon(const Rings& rings, Raster raster);
 
-/// The same where there is room for it, at a multiple of 16. Returns its bytes.
+/// Writes the image to `room`, which must be large enough and at a multiple of 16. Returns its bytes.
 size_t prepare_polygon(const Rings& rings, Raster raster, char* room);
 
 /// The most bytes of an image without a raster.

@@ -1,30 +1,30 @@
 // A (multi)polygon prepared for many points: where does a point lie? Bytes that can be copied anywhere (an image), made
 // by prepare_polygon.hpp and read on all platforms.
 //
-// Two structures answer. A raster of cells over the polygon's box says of most points where they are. Points in cells
-// that an edge touches look at a stripe: the box is divided by height into stripes, and each lists the edges that reach
-// it as runs of consecutive points, ring by ring. So a point costs a look at a byte, or at a few edges, however many
-// the polygon has. Single source.
+// Two structures answer. A raster of cells over the polygon's box has the answer for most points. For a point in a cell
+// that an edge touches, the stripes have it: the box is divided by height into stripes, and each stripe lists the edges
+// that reach it as runs of consecutive points, ring by ring. So a point costs a look at a byte, or at a few edges,
+// however many the polygon has. Single source.
 #pragma once
 
 #include "geo/ring_tally.hpp"
 
 namespace strom::geo {
 
-/// A closed ring: points first_point … first_point + count - 1, the last is the first.
+/// A closed ring of the points first_point … first_point + count - 1. The last point equals the first.
 struct PreparedRing {
   uint32_t first_point, count;
   int32_t part;
   uint32_t shell;
 };
 
-/// Edges of one ring: from each of `count` points, of all, to its successor.
+/// Edges of one ring: from each of `count` points, beginning at `first_point` of all points, to its successor.
 struct EdgeRun {
   uint32_t first_point, count, ring;
 };
 
-/// What the image begins with. Offsets are bytes from the image's begin, at a multiple of 8. Points
-/// begin at a multiple of their size.
+/// The beginning of the image. Offsets are bytes from the image's begin, which is at a multiple of 8. Points begin at a
+/// multiple of their size.
 struct PreparedHeader {
   static constexpr uint64_t kMagic = 0x796C6F5067656F31;
   uint64_t magic;
@@ -49,7 +49,7 @@ class PreparedPolygon {
 
   STROM_BASE_INLINE explicit PreparedPolygon(const char* image) : image_(image) {}
 
-  /// The bytes can be an image: they are not proven to be one.
+  /// False: the bytes are certainly no image. True does not prove that they are one.
   STROM_BASE_INLINE static bool is_image(const char* bytes, int64_t size) {
     if (size < static_cast<int64_t>(sizeof(PreparedHeader)) || reinterpret_cast<uintptr_t>(bytes) % 8 != 0)
       return false;
@@ -65,7 +65,7 @@ class PreparedPolygon {
   STROM_BASE_INLINE const EdgeRun* runs() const { return at<EdgeRun>(header().runs_at); }
   STROM_BASE_INLINE const uint8_t* cells() const { return at<uint8_t>(header().cells_at); }
 
-  /// Finite points elsewhere are outside.
+  /// All finite points outside of this box are outside of the polygon.
   STROM_BASE_INLINE Box reach() const {
     const PreparedHeader& h = header();
     return {h.left, h.box.min_y, h.box.max_x, h.box.max_y};
@@ -82,7 +82,7 @@ class PreparedPolygon {
     return locate_by_edges(p);
   }
 
-  /// Without the raster. `p` lies at a height of a decidable polygon's box.
+  /// Locates without the raster. The polygon is decidable, and `p` lies at a height of its box.
   STROM_BASE_INLINE Answer locate_by_edges(Point p) const {
     RingTally tally;
     for_each_ring(p, [&](uint32_t ring, const RingWinding& winding) {
@@ -108,7 +108,7 @@ class PreparedPolygon {
     }
   }
 
-  /// Never falls when y grows.
+  /// The stripe of a height. It never falls when y grows.
   STROM_BASE_INLINE uint32_t stripe_of(double y) const {
     return below((y - header().box.min_y) * header().stripe_scale, header().stripes);
   }
@@ -123,7 +123,7 @@ class PreparedPolygon {
   STROM_BASE_INLINE const T* at(int64_t offset) const {
     return reinterpret_cast<const T*>(image_ + offset);
   }
-  /// The whole part of `value`, within 0 … count - 1.
+  /// The whole part of `value`, clamped to 0 … count - 1.
   STROM_BASE_INLINE static uint32_t below(double value, uint32_t count) {
     return value > 0 ? value < count ? static_cast<uint32_t>(value) : count - 1 : 0;
   }

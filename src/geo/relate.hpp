@@ -6,13 +6,13 @@
 
 namespace strom::geo {
 
-/// What a geometry has of itself: '0' … '2', 'F' for no boundary.
+/// Dimensions of a geometry's interior and boundary: '0' … '2', 'F' for no boundary.
 struct Dimensions {
   char interior, boundary;
 };
 
-/// The polygon has an edge that it has once: two edges meet in its leftmost point (the lowest of these), which no other
-/// ones reach. So it has an interior and a boundary, valid or not.
+/// True when two edges meet in the polygon's leftmost point (the lowest of these) and no other edge reaches it. Such an
+/// edge occurs once in the polygon, so the polygon has an interior and a boundary, valid or not.
 STROM_BASE_INLINE bool has_plain_corner(const SerializedGeometry& polygon) {
   SerializedPaths paths(polygon);
   Path path;
@@ -37,7 +37,7 @@ STROM_BASE_INLINE bool has_plain_corner(const SerializedGeometry& polygon) {
   return side == Side::kLeft || side == Side::kRight;
 }
 
-/// False: it is not certain, or the geometry is of another type than points, one line, and polygons.
+/// False: the dimensions are not certain, or the geometry is neither points, one line, nor polygons.
 STROM_BASE_INLINE bool dimensions_of(const SerializedGeometry& geometry, Dimensions* out) {
   if (is_polygonal(geometry.type())) {
     *out = {'2', '1'};
@@ -61,7 +61,7 @@ STROM_BASE_INLINE bool dimensions_of(const SerializedGeometry& geometry, Dimensi
   return has_length;
 }
 
-/// Of a geometry and a point of its SRID, which is the second. False: PostGIS has to find it.
+/// The matrix of a geometry and, second, a point of its SRID. False: PostGIS has to find it.
 STROM_BASE_INLINE bool relate_with_point(const SerializedGeometry& a, Point p, IntersectionMatrix* out) {
   *out = IntersectionMatrix::nothing();
   Point other{0, 0};

@@ -1,8 +1,8 @@
-// Where a point lies relative to a (multi)polygon, from where it lies relative to each ring.
+// Where a point lies relative to a (multi)polygon, derived from where it lies relative to each ring.
 //
-// PostGIS counts windings of each ring: a point is in a part whose shell winds around it and none of whose holes does.
-// GEOS counts crossings of all rings together. For valid polygons both find the same. For others the answer is
-// kUncertain where the two, or versions of PostGIS, could differ. Single source.
+// PostGIS counts the windings of each ring: a point is inside when a part's shell winds around it and none of the
+// part's holes does. GEOS counts crossings of all rings together. For valid polygons both find the same. For other
+// polygons the answer is kUncertain where PostGIS, its versions, or GEOS could differ. Single source.
 #pragma once
 
 #include "geo/orientation.hpp"
@@ -19,7 +19,8 @@ STROM_BASE_INLINE bool is_short(Point a, Point b) {
   return dx * dx + dy * dy < kShort;
 }
 
-/// The edge can be uncertain for points far to the left of it: it is_short(), or products with its height underflow.
+/// True when the edge can make points far to the left of it uncertain: it is_short(), or products with its height
+/// underflow.
 STROM_BASE_INLINE bool is_doubtful(Point a, Point b) {
   constexpr double kLeastHeight = 1e-140;
   return a.y != b.y && (is_short(a, b) || larger(b.y - a.y, a.y - b.y) < kLeastHeight);
@@ -30,7 +31,7 @@ struct RingWinding {
   int32_t windings = 0;
   bool boundary = false, uncertain = false;
 
-  /// An edge from a to b. Edges to the left of `p`, or that do not reach its height, change nothing.
+  /// Adds an edge from a to b. Edges to the left of `p`, or that do not reach its height, change nothing.
   STROM_BASE_INLINE void add_edge(Point a, Point b, Point p) {
     const double lowest = smaller(a.y, b.y), highest = larger(a.y, b.y);
     if (!(lowest <= p.y && p.y <= highest && p.x <= larger(a.x, b.x))) return;
@@ -51,7 +52,7 @@ struct RingWinding {
 };
 
 /// Collects the rings of a polygon, part by part, each part's shell first. Rings that do not reach the point's height
-/// may be left out, if their part has no other one.
+/// may be left out, if no ring of their part reaches it.
 class RingTally {
  public:
   STROM_BASE_INLINE void add(int32_t part, bool shell, const RingWinding& ring) {

@@ -43,7 +43,7 @@ void read_wkb(const char* bytes, int64_t size, Rings* rings) {
 void Rings::add(const Path& path) {
   if (path.type != GeometryType::kPolygon) decidable = false;
   if (path.count == 0) {
-    // A part with holes and an empty shell does not come from PostGIS.
+    // PostGIS makes no part that has holes and an empty shell.
     if (path.ring > 0) decidable = false;
     return;
   }

@@ -1,4 +1,4 @@
-// The rings of a (multi)polygon, collected from a serialised form. What prepared polygons and indexes are made from.
+// The rings of a (multi)polygon, collected from a serialised form. Prepared polygons and indexes are made from them.
 // Host.
 #pragma once
 
@@ -12,16 +12,16 @@ namespace strom::geo {
 
 struct Rings {
   std::vector<Point> points;
-  std::vector<PreparedRing> rings;  // without empty ones; each part's shell comes first
+  std::vector<PreparedRing> rings;  // without empty rings; each part's shell comes first
   Box box = Box::empty();
   int32_t srid = 0;
-  /// All rings are closed and have four points, all numbers are finite, nothing but polygons. Else PostGIS decides
-  /// about every point.
+  /// True: the geometry has nothing but polygons, all rings are closed and have at least four points, and all numbers
+  /// are finite. False: PostGIS decides about every point.
   bool decidable = true;
 
   /// An empty polygon has no rings.
   void add(const Path& path);
-  /// As a new one is, with the memory that it has.
+  /// Removes all rings and keeps the memory.
   void clear();
 };
 
@@ -30,14 +30,14 @@ enum class GeometryForm : uint8_t {
   kWkb
 };
 
-/// Of a geometry's bytes. `rings` is cleared before.
+/// Reads the rings from a geometry's bytes. `rings` is cleared first.
 void read_rings(const char* bytes, int64_t size, GeometryForm form, Rings* rings);
-/// Of a serialised geometry behind its varlena header.
+/// `bytes`: a serialised geometry without its varlena header.
 Rings read_rings(const char* bytes, int64_t size);
-/// Of well-known binary.
+/// `bytes`: well-known binary.
 Rings read_wkb_rings(const char* bytes, int64_t size);
 
-/// The most points and rings that Rings can get, told without a look at points.
+/// The most points and rings that Rings can get. The points themselves are not read.
 struct RingCounts {
   size_t points = 0, rings = 0;
 };

@@ -1,10 +1,10 @@
-// Reads PostGIS's serialised geometry in place: what is behind the varlena header of a geometry.
+// Reads PostGIS's serialised geometry in place: the bytes behind its varlena header.
 //
-// Three bytes of SRID (21 bits, the first is the highest) and a byte of flags. In version 2, 8 bytes of more flags if
-// one of the flags says so. A box of floats if a flag says so: minimum and maximum of each dimension. Then the
-// geometry: a word of type, a word of count (points of a point or line, rings, members). A polygon's rings have a word
-// of their number of points each, with padding to 8 bytes. Coordinates are doubles. Members are geometries of the same
-// form, one behind the other. So the members of all levels are read in one loop.
+// The bytes begin with three bytes of SRID (21 bits, the first is the highest) and a byte of flags. In version 2, 8
+// bytes of more flags follow if a flag says so. A box of floats follows if a flag says so: minimum and maximum of each
+// dimension. Then comes the geometry: a word of type, and a word of count (points of a point or line, rings, members).
+// A polygon has a word for the number of points of each ring, padded to 8 bytes. Coordinates are doubles. Members are
+// geometries of the same form, one behind the other. So one loop reads the members of all levels.
 //
 // The bytes may be damaged or change while they are read: each word is loaded once and checked before use. Single
 // source.
@@ -14,7 +14,7 @@
 
 namespace strom::geo {
 
-/// The bytes of a geometry behind its varlena header, with a header that has been checked.
+/// The bytes of a geometry behind its varlena header. The header of the geometry itself has been checked.
 class SerializedGeometry {
  public:
   STROM_BASE_INLINE SerializedGeometry() {}
@@ -45,7 +45,7 @@ class SerializedGeometry {
                           static_cast<uint32_t>(static_cast<uint8_t>(bytes_[1])) << 8 | static_cast<uint8_t>(bytes_[2]);
     return static_cast<int32_t>(bits << 11) >> 11;
   }
-  /// The box of floats that is stored with all but the smallest geometries; false without one.
+  /// The box of floats that is stored with all but the smallest geometries. False: no box is stored.
   STROM_BASE_INLINE bool stored_box(Box* box) const {
     if ((flags_ & kHasBox) == 0) return false;
     *box = {stored_float(0), stored_float(2), stored_float(1), stored_float(3)};
@@ -150,7 +150,7 @@ class SerializedPaths {
   GeometryType type_ = GeometryType::kCollection;
 };
 
-/// A geometry that is a single point. False: it is none, or an empty one.
+/// Reads a geometry that is a single point. False: it is another geometry, or an empty point.
 STROM_BASE_INLINE bool read_point(const SerializedGeometry& geometry, Point* point) {
   if (geometry.type() != GeometryType::kPoint) return false;
   SerializedPaths paths(geometry);

@@ -1,9 +1,9 @@
-// How polygons and lines lie to each other, as far as it can be decided exactly.
+// How polygons and lines relate to each other, as far as it can be decided exactly.
 //
-// Edges that do not meet leave the rings of one geometry inside or outside of the other one. Edges that cross say all
-// that predicates ask. Polygons that only touch are compared in the points where they do: each of these is a vertex, so
-// the directions of the edges there are exact. That needs polygons that are valid and do not touch themselves, which is
-// checked. GEOS finds the same for these. Single source.
+// If no edges meet, each ring of one geometry lies inside or outside of the other geometry. If edges cross, the
+// crossing decides all that predicates ask. If polygons only touch, they are compared in the points where they do. Each
+// of these points is a vertex, so the directions of the edges there are exact. This needs valid polygons that do not
+// touch themselves, which is checked. GEOS finds the same for these. Single source.
 #pragma once
 
 #include <initializer_list>
@@ -16,22 +16,22 @@ namespace strom::geo {
 
 enum class Contact : uint8_t {
   kNone,
-  kCrossing,  // each has an end on either side of the other
-  kTouch,     // an end of one lies on the other
-  kUnclear,   // a crossing so near to an end that GEOS can find it there
+  kCrossing,  // each edge has an end on either side of the other edge
+  kTouch,     // an end of one edge lies on the other edge
+  kUnclear,   // a crossing so near to an end that GEOS may find it at the end
   kUnknown
 };
 
 STROM_BASE_INLINE bool is_one_side(Side a, Side b) { return a == b && (a == Side::kLeft || a == Side::kRight); }
 
-/// An edge's ends lie on it, however numbers are rounded.
+/// The side of an edge on which p lies. An end lies on its edge, however numbers are rounded.
 STROM_BASE_INLINE Side side_of_edge(Point a, Point b, Point p) {
   return is_same(a, p) || is_same(b, p) ? Side::kOn : agreed_side(a, b, p);
 }
 
 STROM_BASE_INLINE double absolute(double value) { return value < 0 ? -value : value; }
 
-/// The point is farther from the edge's line than rounding moves a crossing.
+/// True when the point is farther from the edge's line than rounding moves a crossing.
 STROM_BASE_INLINE bool is_clear_of(const Edge& edge, Point p) {
   constexpr double kRounding = 1.5e-14;  // 64 steps
   const double reach =
@@ -41,7 +41,7 @@ STROM_BASE_INLINE bool is_clear_of(const Edge& edge, Point p) {
   return absolute(rounded_side(edge.a, edge.b, p).determinant) > kRounding * reach * length;
 }
 
-/// Of two edges whose boxes meet.
+/// How two edges meet whose boxes meet.
 STROM_GEO_APART Contact contact(const Edge& e, const Edge& f) {
   const Side fa = side_of_edge(e.a, e.b, f.a), fb = side_of_edge(e.a, e.b, f.b);
   if (is_one_side(fa, fb)) return Contact::kNone;
@@ -55,12 +55,12 @@ STROM_GEO_APART Contact contact(const Edge& e, const Edge& f) {
   return clear ? Contact::kCrossing : Contact::kUnclear;
 }
 
-/// A point of an edge's line lies on the edge, ends included.
+/// True when a point of the edge's line lies on the edge, ends included.
 STROM_GEO_APART bool is_on_edge(const Edge& e, Point p) {
   return e.box().contains(p) && side_of_edge(e.a, e.b, p) == Side::kOn;
 }
 
-/// Edges at a point of a polygon's border: to `first`, from where one turns left through the interior, to `second`.
+/// Two edges at a point of a polygon's border: to `first`, then (turning left through the interior) to `second`.
 struct Corner {
   Point at, first, second;
 };
@@ -72,7 +72,7 @@ STROM_GEO_APART bool is_same_direction(Point at, Point a, Point b) {
   return side_of_edge(at, a, b) == Side::kOn && same_sign(a.x - at.x, b.x - at.x) && same_sign(a.y - at.y, b.y - at.y);
 }
 
-/// Where the way from the corner to a point leads. False: it is not certain.
+/// In which direction, seen from the corner, `to` lies. False: it is not certain.
 STROM_GEO_APART bool direction_at(const Corner& corner, Point to, Direction* out) {
   const Side turn = side_of_edge(corner.at, corner.first, corner.second);
   const Side of_first = side_of_edge(corner.at, corner.first, to);
@@ -93,7 +93,7 @@ STROM_GEO_APART bool direction_at(const Corner& corner, Point to, Direction* out
 
 class ShapeRelation {
  public:
-  /// Both refer to their geometries and have to stay.
+  /// The relation refers to both, so they must outlive it.
   STROM_BASE_INLINE ShapeRelation(const EdgeBlocks& a, const EdgeBlocks& b) : a_(a), b_(b) {}
 
   STROM_BASE_INLINE Verdict decide(PairPredicate predicate) {
@@ -112,7 +112,7 @@ class ShapeRelation {
     return of_matrix(predicate);
   }
 
-  /// Of two polygons. False: PostGIS has to find it.
+  /// The matrix of two polygons. False: PostGIS has to find it.
   STROM_BASE_INLINE bool matrix(IntersectionMatrix* out) {
     if (is_too_large() || !a_.is_area() || !b_.is_area() || !is_simple(a_) || !is_simple(b_) || !add_touches() ||
         !add_rings())
@@ -122,7 +122,7 @@ class ShapeRelation {
   }
 
  private:
-  /// GEOS has an index of edges, so it is faster then.
+  /// True when there are so many pairs of edges that GEOS is faster: it has an index of edges.
   STROM_BASE_INLINE bool is_too_large() const {
     constexpr int64_t kMost = 1 << 24;  // pairs of edges
     const int64_t edges = a_.edges() + b_.edges();
@@ -132,7 +132,7 @@ class ShapeRelation {
   enum class Meeting : uint8_t { kNone, kTouch, kCrossing, kUnknown };
   enum Row : int { kInterior, kBoundary, kExterior };
 
-  /// f(edge of a, edge of b, their contact) for those that meet, until it returns false.
+  /// f(edge of a, edge of b, their contact) for each pair of edges that meet, until f returns false.
   template <class F>
   STROM_BASE_INLINE void for_contacts(F&& f) const {
     b_.for_edges(a_.box(), [&](const Edge& of_b) {
@@ -170,7 +170,7 @@ class ShapeRelation {
     return uncertain ? Verdict::kUncertain : Verdict::kNo;
   }
 
-  /// Looks for edges that cross, each of which its polygon has once.
+  /// Looks for edges that cross. Each must occur only once in its polygon.
   STROM_BASE_INLINE Meeting first_crossing() const {
     Meeting meeting = Meeting::kNone;
     for_contacts([&](const Edge& of_a, const Edge& of_b, Contact found) {
@@ -184,7 +184,7 @@ class ShapeRelation {
     });
     return meeting;
   }
-  /// No other edge of the polygon lies along this one.
+  /// True when no other edge of the polygon lies along this one.
   STROM_BASE_INLINE static bool is_once(const EdgeBlocks& shape, const Edge& edge) {
     if (!shape.is_area()) return true;
     return shape.for_edges(edge.box(), [&edge](const Edge& other) {
@@ -211,7 +211,7 @@ class ShapeRelation {
     return Verdict::kUncertain;
   }
 
-  /// Of a polygon and lines that do not meet its border.
+  /// The verdict about a polygon and lines that do not meet its border.
   STROM_BASE_INLINE Verdict of_line_beside(PairPredicate predicate) const {
     const EdgeBlocks &area = a_.is_area() ? a_ : b_, &lines = a_.is_area() ? b_ : a_;
     bool inside = false, outside = false;
@@ -246,7 +246,7 @@ class ShapeRelation {
     return Verdict::kUncertain;
   }
 
-  /// A piece of a border lies in or outside of the other polygon: so do both sides of it.
+  /// Adds a piece of a border that lies inside or outside of the other polygon. Both sides of the piece lie there, too.
   STROM_BASE_INLINE void add_piece(bool of_a, bool inside) {
     const Row where = inside ? kInterior : kExterior;
     if (of_a) {
@@ -258,7 +258,7 @@ class ShapeRelation {
     }
   }
 
-  /// Rings that do not touch the other polygon.
+  /// Adds the rings that do not touch the other polygon.
   STROM_BASE_INLINE bool add_rings() {
     for (const bool of_a : {true, false}) {
       const EdgeBlocks &own = of_a ? a_ : b_, &other = of_a ? b_ : a_;
@@ -272,7 +272,7 @@ class ShapeRelation {
     return true;
   }
 
-  /// What edges that meet say of the matrix.
+  /// Adds what edges that meet tell about the matrix.
   STROM_BASE_INLINE bool add_touches() {
     bool certain = true;
     for_contacts([&](const Edge& of_a, const Edge& of_b, Contact found) {
@@ -293,7 +293,7 @@ class ShapeRelation {
     return certain;
   }
 
-  /// Of a point on an edge of a simple polygon.
+  /// The corner at a point on an edge of a simple polygon.
   STROM_BASE_INLINE static Corner corner_of(const EdgeBlocks& area, const Edge& edge, Point at) {
     const EdgeBlocks::Ring& ring = area.ring(edge.ring);
     Point before = edge.a, behind = edge.b;
@@ -314,7 +314,7 @@ class ShapeRelation {
         add_piece(false, found == Direction::kInside);
         continue;
       }
-      // Borders run together. Their interiors are on the same side or on opposite ones.
+      // The borders run along each other. The interiors are on the same side or on opposite sides.
       matrix_.at(kBoundary, kBoundary) = '1';
       if ((found == Direction::kFirst) == (i == 0))
         matrix_.at(kInterior, kInterior) = '2';
@@ -324,7 +324,7 @@ class ShapeRelation {
     return true;
   }
 
-  /// The polygon is valid, and no ring touches itself or another one.
+  /// True when the polygon is valid and no ring touches itself or another ring.
   STROM_BASE_INLINE static bool is_simple(const EdgeBlocks& area) {
     for (int32_t r = 0; r < area.rings(); ++r) {
       if (!area.ring(r).turns || area.ring(r).repeats) return false;
@@ -337,7 +337,7 @@ class ShapeRelation {
       for (int32_t i = 0; i < edges; ++i) {
         const Edge edge = area.edge(r, i);
         const bool fits = area.for_edges(edge.box(), [&](const Edge& other) {
-          if (other.ring < r || (other.ring == r && other.index <= i)) return true;  // has been looked at
+          if (other.ring < r || (other.ring == r && other.index <= i)) return true;  // already looked at
           const bool behind = other.ring == r && other.index == i + 1;
           const bool before = other.ring == r && i == 0 && other.index == edges - 1;
           if (behind) return !is_same_direction(edge.b, edge.a, other.b) && is_known(edge, other.b);
@@ -358,7 +358,7 @@ class ShapeRelation {
   uint32_t touched_a_ = 0, touched_b_ = 0;  // rings
 };
 
-/// Of two geometries whose boxes meet.
+/// The verdict about two geometries whose boxes meet.
 STROM_GEO_APART Verdict decide_shapes(PairPredicate predicate, const EdgeBlocks& a, const EdgeBlocks& b) {
   return ShapeRelation(a, b).decide(predicate);
 }

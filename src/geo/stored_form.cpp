@@ -1,6 +1,6 @@
-// See stored_form.hpp. Which geometries have a box, and of which of their points, is PostGIS's rule
-// (lwgeom_needs_bbox(), lwgeom_calculate_gbox_cartesian()); how numbers are compared for it, too, so that NaN comes out
-// the same.
+// See stored_form.hpp. PostGIS's rules decide which geometries have a box, and of which of their points
+// (lwgeom_needs_bbox(), lwgeom_calculate_gbox_cartesian()). Numbers are compared as in PostGIS, too, so that NaN has
+// the same result.
 #include "geo/stored_form.hpp"
 
 #include <cmath>
@@ -200,7 +200,7 @@ class Reader {
     return numbers_;
   }
 
-  // A point of NaN is an empty one.
+  // A point whose numbers are NaN is an empty point.
   const char* point() {
     if (!has_points(1)) return kShort;
     const double* numbers = take_point();
@@ -218,7 +218,7 @@ class Reader {
     return nullptr;
   }
 
-  // Rings' counts stand in front of their points; the stored form has all counts first.
+  // In WKB each ring's count precedes its points; in the stored form all counts come first.
   const char* polygon(uint32_t rings) {
     constexpr int64_t kLeastRing = 4;
     if (rings > static_cast<uint64_t>(size_ - at_) / kLeastRing) return kShort;
@@ -256,7 +256,7 @@ class Reader {
     return nullptr;
   }
 
-  // What the next member is, before it is read; damaged ones are told of when they are.
+  // Checks the type of the next member before it is read. Damage is reported when the member is read.
   bool may_have(GeometryType type) {
     if (type == GeometryType::kCollection) return true;
     const int64_t at = at_;
@@ -277,7 +277,7 @@ class Reader {
   std::vector<uint32_t> counts_;
 };
 
-// Points are most of what there is.
+// A fast way for points, the most frequent geometries.
 bool store_point(const char* bytes, int64_t size, int32_t srid, const Expected& expected, Bytes* out) {
   constexpr int64_t kPointBytes = 21;
   constexpr uint32_t kPoint = 1;

@@ -1,5 +1,5 @@
-// Writes geometries in PostGIS's stored form (its second version), with the bytes that PostGIS itself would store. Used
-// for columns of files that hold geometries in other forms (format/geoarrow). serialized.hpp reads the form.
+// Writes geometries in PostGIS's stored form (its second version), with the same bytes that PostGIS would store. For
+// columns of files that hold geometries in other forms (format/geoarrow). serialized.hpp reads the form.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,20 @@ namespace strom::geo {
 /// Bytes that grow at the end.
 using Bytes = std::vector<char>;
 
-/// One geometry after another: begin(), its parts in order, finish(). Parts are points, lines and polygons, each begun
-/// with its points following, and collections, whose members follow. Not thread-safe. Throws std::bad_alloc.
+/// Writes one geometry after another: begin(), its parts in order, finish(). Parts are points, lines, polygons and
+/// collections. The points of a part follow its begin, the members of a collection follow the collection. Not
+/// thread-safe. Throws std::bad_alloc.
 class StoredForm {
  public:
   void begin(bool has_z, bool has_m);
   /// kPoint (with one point, or none) or kLine.
   void begin_path(GeometryType type, uint32_t points);
-  /// Points of all rings follow, ring by ring.
+  /// The points of all rings follow, ring by ring.
   void begin_polygon(const uint32_t* ring_points, uint32_t rings);
   void begin_collection(GeometryType type, uint32_t members);
-  /// As many numbers as the geometry has dimensions.
+  /// `numbers` has as many numbers as the geometry has dimensions.
   void add_point(const double* numbers);
-  /// Appends what PostgreSQL stores behind a varlena's header. `srid` 0: unknown.
+  /// Appends the bytes that PostgreSQL stores behind a varlena's header. `srid` 0: unknown.
   void finish(int32_t srid, Bytes* out);
 
   int dimensions() const { return dimensions_; }
@@ -45,25 +46,25 @@ class StoredForm {
   Extent path_, whole_;
   int dimensions_ = 2;
   bool has_z_ = false, has_m_ = false;
-  int64_t left_ = 0;      // points of the shell that are yet to come
+  int64_t left_ = 0;      // points of the shell that are still missing
   int64_t points_ = 0;    // of the whole geometry
   bool is_first_ = true;  // no part has begun
   GeometryType type_ = GeometryType::kPoint;
   uint32_t members_ = 0;
 };
 
-/// What a value may be, as a column says it.
+/// The geometries that a column's type allows.
 struct Expected {
   GeometryType type = GeometryType::kCollection;
-  bool any = true;  // else `type` with these dimensions alone
+  bool any = true;  // true: all types and dimensions; false: only `type` with these dimensions
   bool has_z = false, has_m = false;
 
   bool operator==(const Expected&) const = default;
 };
 
-/// Appends the stored form of well-known binary of any kind: the standard's and PostGIS's, both byte orders. `srid`
-/// counts where the bytes have none. What PostGIS refuses as input is refused. Returns nullptr, or what is wrong, and
-/// then `out` is as it was.
+/// Appends the stored form of well-known binary of any kind: the standard's and PostGIS's, in both byte orders. `srid`
+/// applies where the bytes have none. Input that PostGIS rejects is rejected. Returns nullptr, or what is wrong; then
+/// `out` is unchanged.
 const char* store_wkb(const char* bytes, int64_t size, int32_t srid, const Expected& expected, StoredForm* form,
                       Bytes* out);
 

@@ -1,9 +1,10 @@
-// Reads well-known binary in place, as the standard, PostGIS (EWKB: flags in the type, an SRID) and GeoArrow have it.
+// Reads well-known binary in place, in the forms of the standard, of PostGIS (EWKB: flags in the type, an SRID) and of
+// GeoArrow.
 //
-// A geometry is a byte of byte order, a word of type, with an SRID behind it if a flag says so, and what the type has:
-// a point its coordinates (NaN: an empty point), a line a count of points and them, a polygon a count of rings, each
-// with its count, a collection a count of members, which are geometries. So the members of all levels are read in one
-// loop. Single source.
+// A geometry is a byte for the byte order, a word of type, an SRID if a flag says so, and the contents of the type. A
+// point has its coordinates (NaN: an empty point). A line has a count of points and the points. A polygon has a count
+// of rings, and each ring has a count of points and the points. A collection has a count of members, and the members
+// are geometries. So one loop reads the members of all levels. Single source.
 #pragma once
 
 #include "geo/serialized.hpp"
@@ -14,7 +15,7 @@ class WkbPaths {
  public:
   STROM_BASE_INLINE WkbPaths(const char* bytes, int64_t size) : bytes_(bytes), size_(size) {}
 
-  /// Of the outermost geometry, once the first path was asked for.
+  /// Of the outermost geometry. Valid once the first path was asked for.
   STROM_BASE_INLINE GeometryType type() const { return outermost_; }
   STROM_BASE_INLINE int32_t srid() const { return srid_; }
 
