@@ -1,7 +1,7 @@
-// Which family of aggregate states an accumulator is of: adds a tile's values to the accumulators of their groups. On
-// CUDA the accumulators are shared by all blocks and P's updates are atomic. Of groups with small numbers a block has
-// accumulators in its shared memory, which it adds to the table when it ends (merge_own): else all blocks would wait
-// for the same few addresses. Single source.
+// Adds a tile's values to the accumulators of their groups, by the family of aggregate states that an accumulator
+// belongs to. On CUDA all blocks share the accumulators, and P's updates are atomic. For the groups with the smallest
+// numbers each block has accumulators in its shared memory as well. It adds these to the table when it ends
+// (merge_own), because otherwise all blocks would wait for the same few addresses. Single source.
 #pragma once
 
 #include "engine/agg/bits.hpp"
@@ -38,7 +38,7 @@ constexpr int accumulator_size(const AggregateCode& code) {
   return 0;
 }
 
-/// Whether blocks of a device may share the aggregate's accumulators: all updates are atomic.
+/// True when blocks of a device may share the aggregate's accumulators: all updates are atomic.
 constexpr bool is_shareable(const AggregateCode& code) {
   switch (code.acc) {
     case AccKind::kMin:
@@ -114,7 +114,7 @@ STROM_KERNEL void accumulate(const P& p, TileState& s, uint32_t index, const uin
 
 // ---- accumulators in a block's shared memory ----
 
-/// Empties the accumulators in the block's shared memory, before it takes its first tile.
+/// Empties the accumulators in the block's shared memory, before the block takes its first tile.
 template <class P>
 STROM_KERNEL void clear_own(const P& p, const TileState& s) {
   const TileCode& code = *s.code;
@@ -156,11 +156,11 @@ STROM_INLINE void merge_values(const P& p, const TileState& s, uint32_t index) {
       break;
     case AccKind::kSumSquares: merge_squares(p, s, index); break;
     case AccKind::kSumDecimal: merge_decimal_sums(p, s, index); break;
-    default: break;  // counts, and what blocks do not share
+    default: break;  // counts, and aggregates that blocks do not share
   }
 }
 
-/// Adds the accumulators in the block's shared memory to the table, after its last tile.
+/// Adds the accumulators in the block's shared memory to the table, after the block's last tile.
 template <class P>
 STROM_KERNEL void merge_own(const P& p, const TileState& s) {
   const TileCode& code = *s.code;

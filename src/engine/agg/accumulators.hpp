@@ -1,5 +1,5 @@
-// The accumulators of a pipeline's groups, and what all families of aggregates do with them. On a device, groups with
-// small numbers have further accumulators in the block's shared memory. Single source.
+// The accumulators of a pipeline's groups, and the operations that all families of aggregates share. On a device, the
+// groups with the smallest numbers have further accumulators in the block's shared memory. Single source.
 #pragma once
 
 #include "engine/block/registers.hpp"
@@ -8,8 +8,8 @@ namespace strom::engine::agg {
 
 using namespace block;
 
-/// An array with an accumulator for each group: in the table, and in the block's shared memory, from byte `offset` on,
-/// where they may be of another type.
+/// An array with an accumulator for each group: of type T in the table, and of type O in the block's shared memory,
+/// from byte `offset` on.
 template <class P, class T, class O = T>
 class Accumulators {
  public:
@@ -19,7 +19,7 @@ class Accumulators {
       offset_ = offset;
     }
   }
-  /// f(the group's accumulator): of type T*, or what P has for its own ones.
+  /// f(the group's accumulator): a T*, or P's reference to an accumulator in shared memory.
   template <class F>
   STROM_INLINE void with(uint32_t group, F f) const {
     if constexpr (P::kDevice) {
@@ -92,7 +92,7 @@ STROM_INLINE void improve_values(const P& p, TileState& s, const AggregateCode& 
     for_each_value<P, T>(p, s, code, index, slots, [&](uint32_t slot, T value) {
       bests.with(slot, [&](auto best) { p.improve(best, value, better); });
     });
-  } else {  // no device compares and swaps 128 bits everywhere
+  } else {  // not all devices can compare and swap 128 bits
     T* best = static_cast<T*>(s.groups->values[index]);
     const T* in = values<T>(s, code.arg);
     const uint8_t* flags = s.regs[code.arg].flags;
@@ -103,7 +103,8 @@ STROM_INLINE void improve_values(const P& p, TileState& s, const AggregateCode& 
   }
 }
 
-/// f(group, value) for each of the accumulators in the block's shared memory of `index` that has seen rows.
+/// f(group, value) for each group of aggregate `index` that has seen rows, with its accumulator in the block's shared
+/// memory.
 template <class P, class T, class F>
 STROM_INLINE void for_each_own(const P& p, const TileState& s, uint32_t index, F f) {
   const auto* rows = P::template own<uint32_t>(0, 0).at;

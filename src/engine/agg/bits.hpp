@@ -30,7 +30,7 @@ STROM_INLINE void merge_bits(const P& p, const TileState& s, uint32_t index) {
   });
 }
 
-/// Two states become one, on the host.
+/// Combines two states into one, on the host.
 STROM_INLINE void combine_bytes(AccKind acc, uint8_t* into, const uint8_t* from, int bytes) {
   for (int i = 0; i < bytes; ++i) into[i] = static_cast<uint8_t>(combined<int>(acc, into[i], from[i]));
 }

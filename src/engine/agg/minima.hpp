@@ -1,4 +1,4 @@
-// Minima and maxima of numbers and intervals; those of texts are in agg/text.hpp. On the CPU the last of equal values
+// Minima and maxima of numbers and intervals; agg/text.hpp has those of texts. On the CPU the last of equal values
 // stays, as in PostgreSQL. Single source.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace strom::engine::agg {
 
-/// Of equal floats the last one stays, as in PostgreSQL: 0 and -0. Threads of a device have no order.
+/// Of equal floats (0 and -0) the last one stays, as in PostgreSQL. Threads of a device have no order.
 template <class P, class T>
 inline constexpr bool kLastStays = !P::kDevice && static_cast<T>(0.5) != T{};
 
@@ -28,7 +28,7 @@ STROM_INLINE void best_values(const P& p, TileState& s, const AggregateCode& cod
                          [](T a, T b) { return last ? !expr::value_less(a, b) : expr::value_less(b, a); });
 }
 
-/// Of all but texts and decimals.
+/// For all types but texts and decimals.
 template <class P>
 STROM_INLINE void best_numbers(const P& p, TileState& s, const AggregateCode& code, uint32_t index,
                                const uint32_t* slots) {
@@ -51,8 +51,8 @@ STROM_INLINE void best_spans(const P& p, TileState& s, const AggregateCode& code
   });
 }
 
-/// Of decimals as min and max take them their scales do not count; the argument stands twice then, which tells them
-/// from numerics that all have one scale.
+/// min and max compare decimals without their scales. Their code then names the argument twice, which distinguishes
+/// decimals from numerics that all have one scale.
 constexpr bool is_of_decimals(const AggregateCode& code) {
   return (code.acc == AccKind::kMin || code.acc == AccKind::kMax) && code.second != kNoRegister;
 }
@@ -76,7 +76,7 @@ STROM_INLINE void merge_best(const P& p, const TileState& s, uint32_t index) {
   });
 }
 
-/// Of what blocks share.
+/// For the types whose accumulators blocks share.
 template <class P>
 STROM_INLINE void merge_best_numbers(const P& p, const TileState& s, uint32_t index) {
   switch (s.code->aggregates[index].phys) {
@@ -87,9 +87,9 @@ STROM_INLINE void merge_best_numbers(const P& p, const TileState& s, uint32_t in
   }
 }
 
-// ---- states that have seen nothing, and two states that become one, on the host ----
+// ---- empty states, and two states combined into one, on the host ----
 
-/// The value that any other replaces: NaN is the largest float, hence min's identity.
+/// The value that any other replaces. NaN is the largest float, so it is the identity of min.
 template <class T>
 STROM_INLINE T best_identity(bool less) {
   using Limits = std::numeric_limits<T>;
@@ -106,7 +106,8 @@ STROM_INLINE __int128 span_identity(bool less) {
   return expr::pack({INT64_MIN, INT32_MIN, INT32_MIN});
 }
 
-/// The better one of two values, of equal ones the second. True when these are not the same bits: 0 and -0.
+/// Keeps the better of two values in *into, of equal ones the second. True when two equal values differ in their bits:
+/// 0 and -0.
 template <class T>
 STROM_INLINE bool combine_best(bool less, T* into, const T& from) {
   const auto replaces = [less](T value, T best) {
@@ -123,7 +124,7 @@ STROM_INLINE bool combine_best(bool less, T* into, const T& from) {
   }
 }
 
-/// The same where a value prints more than is compared: intervals by their span, decimals without their scale.
+/// The same for types that print more than they compare: intervals compare by their span, decimals without their scale.
 STROM_INLINE bool combine_best_parts(const AggregateCode& code, __int128* into, __int128 from) {
   const auto compared = [&code](__int128 value) {
     return is_of_decimals(code) ? base::decimal_unscaled(value) : expr::span_of(value);

@@ -1,11 +1,12 @@
-// Variances and covariances: of integers by exact sums of squares, of floats as PostgreSQL adds them up. Single source.
+// Variances and covariances: of integers by exact sums of squares, of floats by the same additions as PostgreSQL's.
+// Single source.
 #pragma once
 
 #include "engine/agg/accumulators.hpp"
 
 namespace strom::engine::agg {
 
-/// Variances multiply differences from the mean by the count before they square them.
+/// The largest float that enters variances, which multiply differences from the mean by the count and then square them.
 inline constexpr double kMomentF64 = 1e135;
 /// Squares of wider integers do not fit in 128 bits.
 inline constexpr int kSquareBits = 63;
@@ -81,7 +82,7 @@ STROM_INLINE void update_pairs(const P& p, TileState& s, const AggregateCode& co
   });
 }
 
-// ---- two states become one, on the host ----
+// ---- two states combined into one, on the host ----
 
 STROM_INLINE void combine_squares(registry::SquareSums* into, const registry::SquareSums& from) {
   into->sum += from.sum;

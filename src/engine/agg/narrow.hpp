@@ -8,8 +8,8 @@
 
 namespace strom::engine::agg {
 
-/// Beside wide values, those that `is_final` says go to PostgreSQL too: what is added to infinity or NaN does not
-/// overflow, so their order decides.
+/// If some value of the tile is too wide, the values for which `is_final` is true go to PostgreSQL, too: infinity plus
+/// any value does not overflow, so the order of the values decides whether there is an error.
 template <class P, class T, class Wide, class Final>
 STROM_INLINE void narrow_sum_typed(const P& p, TileState& s, const TileInstr& instr, Wide is_wide, Final is_final) {
   const T* in = values<T>(s, instr.a);
@@ -34,7 +34,7 @@ STROM_INLINE void narrow_sum_typed(const P& p, TileState& s, const TileInstr& in
   p.sync();
 }
 
-/// kNarrowSum: leaves values to PostgreSQL whose sum could overflow.
+/// kNarrowSum: marks values whose sum could overflow, so that PostgreSQL evaluates their rows.
 template <class P>
 STROM_KERNEL void narrow_sum(const P& p, TileState& s, const TileInstr& instr) {
   const auto acc = static_cast<AccKind>(instr.imm);

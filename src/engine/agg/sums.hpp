@@ -1,5 +1,5 @@
-// Counts and sums. Integers and decimals are summed up in 128 bits, so that no sum overflows; what is too wide for that
-// is PostgreSQL's. Single source.
+// Counts and sums. Integers and decimals are summed in 128 bits, so that no sum overflows. Values that are too wide for
+// that make fallback rows. Single source.
 #pragma once
 
 #include "base/int128.hpp"
@@ -7,11 +7,11 @@
 
 namespace strom::engine::agg {
 
-/// Bounds of what the engine sums up, so that 2^31 rows of 256 threads cannot overflow; PostgreSQL sums the rest, and
-/// raises its own error when it comes to one.
+/// Bounds of the values that the engine sums, so that 2^31 rows of 256 threads cannot overflow. PostgreSQL sums larger
+/// values, and raises its own error on overflow.
 inline constexpr int kSummableBits = 87;
 inline constexpr double kSummableF64 = 1e290, kSummableF32 = 1e28;
-/// avg(float8) combines with squared differences of means (float8_combine), which must stay finite, too.
+/// avg(float8) combines states by squared differences of means (float8_combine), which must stay finite, too.
 inline constexpr double kAveragableF64 = 1e145;
 
 template <class P, class T, class A>
@@ -37,7 +37,7 @@ STROM_INLINE void add_decimal(const P& p, Sum sum, base::int128 high, base::int1
   p.improve(part(sum, &registry::DecimalSum::scale), scale, [](int64_t a, int64_t b) { return a > b; });
 }
 
-/// Of aligned decimals.
+/// Decimals are aligned: see kAlignDecimal.
 template <class P>
 STROM_INLINE void sum_decimals(const P& p, TileState& s, const AggregateCode& code, uint32_t index,
                                const uint32_t* slots) {
@@ -70,7 +70,7 @@ STROM_INLINE void merge_decimal_sums(const P& p, const TileState& s, uint32_t in
   });
 }
 
-// ---- two states become one, on the host ----
+// ---- two states combined into one, on the host ----
 
 template <class T>
 STROM_INLINE void combine_sums(T* into, const T& from) {

@@ -1,4 +1,4 @@
-// Minima and maxima of texts: views, which the host copies when their memory will not last. Single source.
+// Minima and maxima of texts. The states are views; the host copies the texts before their memory goes. Single source.
 #pragma once
 
 #include "engine/agg/accumulators.hpp"
@@ -6,7 +6,7 @@
 
 namespace strom::engine::agg {
 
-/// Texts have no value that any other would replace: a negative length stands for none.
+/// No text is replaced by every other text, so a negative length marks the empty state.
 inline constexpr StrView kNoText{nullptr, -1};
 STROM_INLINE bool text_replaces(StrView value, StrView best, bool less) {
   if (best.len < 0) return true;

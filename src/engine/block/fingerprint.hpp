@@ -1,5 +1,5 @@
-// Whether two builds mean the same by tile code: planner, service and device module come in files of their own, which
-// an upgrade may replace while the others run.
+// Tells whether two builds agree on the meaning of tile code. Planner, service and device module are separate files,
+// and an upgrade may replace some of them while the others run.
 #pragma once
 
 #include <cstdint>
@@ -61,8 +61,8 @@ inline uint64_t make_fingerprint() {
 
 }  // namespace internal
 
-/// Of all rows of the registry that are op-codes, accumulators or layouts, in their order, and of what kernels read.
-/// Equal for builds of the same sources.
+/// A hash of all registry rows that are op-codes, accumulators or layouts, in their order, and of the structs that
+/// kernels read. Equal for builds of the same sources.
 inline uint64_t fingerprint() {
   static const uint64_t made = internal::make_fingerprint();
   return made;

@@ -1,12 +1,12 @@
-// Hashing of register values. Values that SQL calls equal hash alike: -0 and 0, all NaNs, char(n) with and without
-// its padding is the caller's matter (keys are trimmed before). Single source; the host uses it to look keys up.
+// Hashing of register values. Values that SQL calls equal have equal hashes: -0 and 0, and all NaNs. For char(n) the
+// caller trims the padding first. Single source; the host uses it to look up keys.
 #pragma once
 
 #include "engine/block/registers.hpp"
 
 namespace strom::engine::block {
 
-/// Finaliser of MurmurHash3 (public domain, A. Appleby).
+/// The finaliser of MurmurHash3 (public domain, A. Appleby).
 STROM_INLINE uint64_t mix(uint64_t k) {
   k ^= k >> 33;
   k *= 0xff51afd7ed558ccdull;
@@ -17,8 +17,8 @@ STROM_INLINE uint64_t mix(uint64_t k) {
 
 STROM_INLINE uint64_t combine(uint64_t seed, uint64_t hash) { return mix(seed * 0x9e3779b97f4a7c15ull + hash); }
 
-/// Inner sides beyond their budget are divided into ranges of buckets. Independent of the slots and tags of hash
-/// tables.
+/// Inner sides beyond their budget are divided into ranges of these buckets. The buckets are independent of the slots
+/// and tags of hash tables.
 inline constexpr uint32_t kPartitionBuckets = 1u << 14;
 
 STROM_INLINE uint32_t partition_bucket(uint64_t hash) {
@@ -81,7 +81,7 @@ STROM_INLINE void with_phys(Phys phys, F&& f) {
   }
 }
 
-/// Equality of keys: as PostgreSQL's = for joins and grouping (NaN = NaN, bytes for text).
+/// Equality of keys as PostgreSQL's = has it for joins and grouping (NaN = NaN, bytes for text).
 template <class T>
 STROM_INLINE bool keys_equal(T a, T b) {
   return a == b;
@@ -102,8 +102,8 @@ STROM_INLINE bool keys_equal(StrView a, StrView b) {
   return true;
 }
 
-/// Key column value of `row` in a table, which load() reads, equals register `reg`'s value of entry i; nulls equal
-/// nulls.
+/// True when the key of `row` in a table column, which load() reads, equals register `reg`'s value of entry i. A null
+/// equals a null.
 template <class Load>
 STROM_INLINE bool key_matches(const TileState& s, uint16_t reg, int i, const TableColumn& column, int64_t row,
                               Load load) {
@@ -118,12 +118,12 @@ STROM_INLINE bool key_matches(const TileState& s, uint16_t reg, int i, const Tab
   });
   return equal;
 }
-/// The same in a table that does not change.
+/// The same for a table that does not change.
 STROM_INLINE bool key_matches(const TileState& s, uint16_t reg, int i, const TableColumn& column, int64_t row) {
   return key_matches(s, reg, i, column, row, [](const auto* from) { return *from; });
 }
 
-/// kHash: dst <- hash of the registers of list imm; a null hashes to a constant.
+/// kHash: dst <- hash of the registers of list imm. A null's hash is a constant.
 template <class P>
 STROM_KERNEL void hash_registers(const P& p, TileState& s, const TileInstr& instr) {
   uint64_t* out = static_cast<uint64_t*>(s.storage[instr.dst].data);

@@ -1,5 +1,6 @@
-// Work on pages of a PostgreSQL table that lie in a device's memory: what the kernel of engine/op/pages reads and
-// writes. Plain data, all pointers of the device. Made by engine/device/device_pages.cpp. See docs/dev/heap.md.
+// A task over pages of a PostgreSQL table that lie in a device's memory: what the kernel of engine/op/pages reads and
+// writes. Plain data; all pointers are addresses on the device. Made by engine/device/device_pages.cpp. See
+// docs/dev/heap.md.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +14,9 @@ enum class PageStep : uint32_t {
   kDecode,  // writes the tuples of each page to rows from `first_rows` on
 };
 
-inline constexpr uint32_t kBadPage = UINT32_MAX;      // in `rows`: not sound, or not marked as all-visible
-inline constexpr uint32_t kSkippedPage = UINT32_MAX;  // in `first_rows`: it is not decoded
-/// Of a page; one that has more is not sound.
+inline constexpr uint32_t kBadPage = UINT32_MAX;      // in `rows`: the page is damaged, or not marked as all-visible
+inline constexpr uint32_t kSkippedPage = UINT32_MAX;  // in `first_rows`: the page is not decoded
+/// Most items of a page. A page with more counts as damaged.
 inline constexpr int kMostItems = 2048;
 
 struct PageAttribute {
@@ -34,14 +35,14 @@ struct PageColumn {
 struct PageTask {
   PageStep step;
   uint32_t page_size, first_block;
-  uint32_t has_checksums;    // or 0
-  uint32_t attribute_count;  // up to the last that is wanted
+  uint32_t has_checksums;    // 1, or 0
+  uint32_t attribute_count;  // up to the last attribute that the scan reads
   const PageAttribute* attributes;
   const PageColumn* columns;
   const uint8_t* pages;
   uint32_t* rows;
   const uint32_t* first_rows;
-  uint16_t* numbers;  // of each row's item
+  uint16_t* numbers;  // item number of each row
 };
 
 }  // namespace strom::engine::block

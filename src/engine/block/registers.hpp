@@ -1,4 +1,4 @@
-// Tile primitives: where a register's values lie, and moving rows between tiles. Single source.
+// Tile primitives: the memory of registers, and moves of rows between tiles. Single source.
 #pragma once
 
 #include "base/int128.hpp"
@@ -12,13 +12,13 @@ STROM_INLINE T* values(const TileState& s, uint16_t reg) {
   return static_cast<T*>(s.regs[reg].data);
 }
 
-/// Makes `reg` point to its own memory; call by the leader only.
+/// Makes `reg` point to its own memory. Only the leader calls it.
 STROM_INLINE void own(TileState& s, uint16_t reg, bool with_flags) {
   s.regs[reg].data = s.storage[reg].data;
   s.regs[reg].flags = with_flags ? s.storage[reg].flags : nullptr;
 }
 
-/// dst's flags <- a's, or'ed with b's where b is a register. Returns whether dst has flags now.
+/// dst's flags <- a's flags, or'ed with b's if b is a register. Returns whether dst has flags now.
 template <class P>
 STROM_INLINE bool merge_flags(const P& p, TileState& s, uint16_t dst, uint16_t a, uint16_t b) {
   const uint8_t* fa = s.regs[a].flags;

@@ -16,20 +16,20 @@ using registry::StrView;
 
 namespace {
 
-/// Columns of a morsel that are larger stay nowhere.
+/// A morsel's columns that are larger are not cached.
 constexpr size_t kLargestCached = 256 << 20;
-/// A launch reads join tables as well.
+/// The limit of regions leaves room for the join tables that a launch reads.
 constexpr size_t kMostAsked = DeviceCache::kMostColumns - op::kMostJoins;
 /// Columns that are filled together.
 constexpr size_t kFilledTogether = 64 << 20;
 
-/// A CopiedColumn without addresses: what who finds the column later knows of it.
+/// A CopiedColumn without addresses: what queries that find the column later need to know of it.
 struct Shape {
   CopiedColumn copied;  // pointers are distances from the region's beginning
 };
 static_assert(std::is_trivially_copyable_v<Shape> && sizeof(Shape) <= DeviceCache::kMostShapeBytes);
 
-/// Adds `by` to each pointer to the device that is one.
+/// Adds `by` to each device pointer that is not null.
 void move_pointers(CopiedColumn* copied, uint64_t by) {
   const auto move = [by](auto*& pointer) {
     using T = std::remove_reference_t<decltype(pointer)>;
@@ -44,7 +44,7 @@ void move_pointers(CopiedColumn* copied, uint64_t by) {
   move(copied->texts);
 }
 
-// Distances are counted from one before the region, so that none of them is a null pointer.
+// Distances are counted from one byte before the region, so that none of them is a null pointer.
 std::string shape_of(const CopiedColumn& copied, const DeviceRegion& region) {
   Shape shape;
   std::memset(static_cast<void*>(&shape), 0, sizeof shape);
@@ -66,7 +66,7 @@ void CachedColumns::let_go() {
   batch_.reset();
 }
 
-/// Morsels are as large in every query, whatever else it reads, so that they find each other's columns.
+/// Morsels have the same size in every query, whatever else it reads, so queries find each other's columns.
 std::string CachedColumns::name_of(uint32_t column) const {
   std::string name = batch_->origin->name(column);
   if (!name.empty()) columnar::append_name(&name, whole_.begin, whole_.rows);
@@ -142,7 +142,7 @@ Status CachedColumns::fill(std::vector<Wanted> wanted, const Staging& staging, c
   return {};
 }
 
-/// Readers may have left it to us.
+/// Readers may have left reading ahead to this class.
 void CachedColumns::read_ahead_wanted(const std::vector<Wanted>& wanted) const {
   std::vector<uint32_t> columns;
   columns.reserve(wanted.size());
@@ -202,7 +202,7 @@ std::optional<StrView> CachedColumns::host_text(StrView text) const {
   return {};
 }
 
-/// The source still has the column: a text is as far from the beginning of the texts there as it is on the device.
+/// The source still has the column: a text is at the same distance from the beginning of the texts on host and device.
 std::optional<StrView> CachedColumns::host_text(const CachedColumn& cached, uint32_t column, StrView text) const {
   const ColumnView& on_host = batch_->columns[column];
   const ColumnView& view = cached.copied.view;

@@ -8,7 +8,7 @@ using registry::Phys;
 
 namespace {
 
-/// Tables that are larger stay nowhere.
+/// Larger tables are not cached.
 constexpr int64_t kLargestCached = int64_t{1} << 30;
 
 bool has_errors(const op::JoinBuild& build) {

@@ -1,5 +1,5 @@
-// A join table that is cached on devices between queries: found there before it would be built, or put there once it
-// is. Made by exec/execution.cpp, used by device/device_pipeline.cpp. See docs/dev/gpu-service.md.
+// A join table that devices cache between queries: found there before it would be built, or put there after it was
+// built. Made by exec/execution.cpp, used by device/device_pipeline.cpp. See docs/dev/gpu-service.md.
 #pragma once
 
 #include <map>
@@ -17,23 +17,23 @@ namespace strom::engine::device {
 
 class CachedJoin {
  public:
-  /// `origin`: what tells the finished table from all others, and its inner side for people.
+  /// `origin`: the name of the finished table, which no other table has, and a label of its inner side for people.
   explicit CachedJoin(columnar::RowsOrigin origin) : origin_(std::move(origin)) {}
 
   const std::string& name() const { return origin_.name; }
 
-  /// Looks for it on all devices. A table of `keys` and `payload` that the first of them has, and perhaps others;
-  /// nothing: it is to be built. Errors: those of DeviceCache::find().
+  /// Looks for the table, with columns `keys` and `payload`, on all devices. Returns the first device's table; nothing:
+  /// the table has to be built. Errors: those of DeviceCache::find().
   Result<std::optional<op::JoinImage>> find(const std::vector<Device*>& devices,
                                             const std::vector<registry::Phys>& keys,
                                             const std::vector<registry::Phys>& payload,
                                             const Device::KeepGoing& keep_going);
 
-  /// It was built, of so many rows before filters.
+  /// Tells that the table was built, from so many rows before filters.
   void set_built(int64_t scanned_rows) { scanned_rows_ = scanned_rows; }
 
-  /// The finished table `build` on the device, which gets it if that is worth it; nullptr when the device does not
-  /// keep it. Good as long as this. Any thread. Errors: those of DeviceCache::make_room() and of copying.
+  /// The finished table `build` on the device, put there if that is worth it; nullptr when the device does not cache
+  /// it. Valid as long as this object. Any thread. Errors: those of DeviceCache::make_room() and of copying.
   Result<const DeviceRegion*> on(Device* device, const op::JoinBuild& build, const Device::KeepGoing& keep_going);
 
  private:

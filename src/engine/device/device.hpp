@@ -1,5 +1,6 @@
-// What the engine asks of a device that has memory of its own: regions of it, copies and launches. Implemented over a
-// device in the same process and over the GPU service's client (src/service); used by device/device_worker.cpp.
+// What the engine needs of a device with memory of its own: regions of that memory, copies and launches. There are two
+// implementations: for a device in the same process, and over the GPU service's client (src/service). Used by
+// device/device_worker.cpp.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +17,19 @@
 
 namespace strom::engine::device {
 
-/// Memory of the device, given back by the destructor. A mirrored one has host memory of the same size beside it, and
-/// copies go between equal places of both.
+/// Memory of the device, freed by the destructor. A mirrored region has host memory of the same size beside it, and
+/// copies go between equal offsets of both.
 class DeviceRegion {
  public:
   virtual ~DeviceRegion() = default;
-  /// Address on the device; not for the host, but for arithmetic.
+  /// Address on the device. The host uses it for arithmetic only.
   char* device() const { return device_; }
   /// nullptr when it is not mirrored.
   char* host() const { return host_; }
   size_t size() const { return size_; }
   op::MirroredBytes bytes() const { return {host_, device_, size_}; }
-  /// Where the mirror has `bytes` from an address on the device on; nullptr when not all of them are in the region, or
-  /// it is not mirrored.
+  /// Where the mirror has the `bytes` bytes from a device address on; nullptr when the region does not have them all,
+  /// or is not mirrored.
   const char* on_host(const char* address, size_t bytes) const {
     if (host_ == nullptr || address < device_) return nullptr;
     const auto offset = static_cast<size_t>(address - device_);
@@ -38,7 +39,7 @@ class DeviceRegion {
  protected:
   DeviceRegion(char* device, char* host, size_t size) : device_(device), host_(host), size_(size) {}
   char* const device_;
-  char* host_;  // once it is mapped
+  char* host_;  // nullptr until it is mapped
   const size_t size_;
 };
 
@@ -48,19 +49,19 @@ struct DeviceRange {
   size_t offset, bytes;
 };
 
-/// A copy to the beginning of a region of DeviceCache::make_room(), from the mirror of another or its own.
+/// A copy to the beginning of a region of DeviceCache::make_room(), from its own mirror or another region's.
 struct DeviceFill {
   const DeviceRegion* to;
   DeviceRange from;
 };
 
-/// A file that the device reads by itself; it is open there as long as this lives.
+/// A file that the device reads by itself; it is open on the device as long as this lives.
 class DeviceFile {
  public:
   virtual ~DeviceFile() = default;
 };
 
-/// A part of a file, and where in a region it goes.
+/// A part of a file, and its destination in a region.
 struct DeviceFileRange {
   std::shared_ptr<const DeviceFile> file;
   uint64_t file_offset;
@@ -68,18 +69,18 @@ struct DeviceFileRange {
   size_t offset, bytes;
 };
 
-/// What happens on the device in this order: copies to it and reads of files, one step of a task over pages (unless
-/// `pages` is nullptr), one run of tiles (unless `count` is 0), copies from it.
+/// Work for the device, in this order: copies to the device and reads of files, one step of a task over pages (unless
+/// `pages` is nullptr), one run of tiles (unless `count` is 0), copies from the device.
 struct DeviceWork {
   std::vector<DeviceRange> in;
   block::TileState* states = nullptr;  // device addresses, see device::Stream::run_tiles
   block::RunResult* results = nullptr;
   int count = 0;
   std::vector<DeviceRange> out;
-  /// On the device, 0, where the states look (TileState::stop): a run that is abandoned ends within a tile then.
+  /// A word on the device, 0, that the states watch (TileState::stop): it ends an abandoned run within a tile.
   int32_t* stop = nullptr;
-  std::vector<DeviceFill> fills{};            // with those of `in`
-  std::vector<const DeviceRegion*> cached{};  // of a DeviceCache, that tiles read
+  std::vector<DeviceFill> fills{};            // done with those of `in`
+  std::vector<const DeviceRegion*> cached{};  // regions of a DeviceCache that tiles read
   std::vector<DeviceFileRange> files{};
   const block::PageTask* pages = nullptr;  // device address, see device::Stream::run_pages
   uint32_t page_count = 0;                 // the first ones of the task
@@ -87,28 +88,28 @@ struct DeviceWork {
 
 class DeviceCache;
 
-/// All functions may be called by several threads at a time; what they do then overlaps.
+/// Several threads may call all functions at a time, and their work overlaps.
 class Device {
  public:
   virtual ~Device() = default;
   virtual std::string name() const = 0;
   /// Tile states that one worker should run at a time.
   virtual int states_per_worker() const = 0;
-  /// Called while something takes its time: false abandons it.
+  /// Called during long operations: false abandons the operation.
   using KeepGoing = std::function<bool()>;
-  /// kOverBudget when there is not so much memory now; kDeviceLost; kCancelled.
+  /// kOverBudget when there is too little memory now; kDeviceLost; kCancelled.
   virtual Result<std::unique_ptr<DeviceRegion>> allocate(size_t bytes, bool mirrored, const KeepGoing& keep_going) = 0;
-  /// A file to read from; the descriptor is not kept, `name` is for messages. kUnsupported: not this file, or none at
-  /// all.
+  /// Opens a file to read from. The descriptor is not kept; `name` is for messages. kUnsupported: the device cannot
+  /// read this file, or cannot read files.
   virtual Result<std::shared_ptr<const DeviceFile>> open_file(int descriptor, const std::string& name,
                                                               const KeepGoing& keep_going) {
     (void)descriptor, (void)name, (void)keep_going;
     return Status(ErrorCode::kUnsupported, "this device reads no files");
   }
-  /// Returns when all is done; also when it is abandoned (kCancelled) nothing of it happens any more. kFileChanged: a
-  /// file is shorter than the range that was asked for.
+  /// Returns when all work is done. An abandoned run (kCancelled) also returns only when nothing of it runs any more.
+  /// kFileChanged: a file is shorter than the requested range.
   virtual Status run(const DeviceWork& work, const KeepGoing& keep_going) = 0;
-  /// Of columns and join tables, between queries; nullptr: there is none.
+  /// The cache of columns and join tables between queries; nullptr: there is none.
   virtual DeviceCache* cache() { return nullptr; }
 };
 

@@ -18,15 +18,15 @@ using registry::StrView;
 
 namespace {
 
-/// Of Arrow's buffers, which is all that tiles expect of columns.
+/// The alignment of Arrow's buffers. Tiles need no more for columns.
 constexpr size_t kArrowAlign = 8;
 
-/// How a column travels.
+/// How a column is copied.
 enum class Way {
   kPlain,       // values of fixed width, or a bitmap
   kOffsets,     // texts behind offsets
   kDictionary,  // indexes, and the dictionary's texts
-  kTexts,       // texts one by one, which become a register's
+  kTexts,       // texts one by one, as a register's
 };
 
 size_t offset_width(Layout layout) { return static_cast<size_t>(columnar::value_width(layout, 0)); }
@@ -36,7 +36,8 @@ size_t value_width(const ColumnView& c, Phys phys) {
   return static_cast<size_t>(c.is_register ? registry::phys_size(phys) : columnar::value_width(c.layout, c.byte_width));
 }
 
-/// Of the rows that are copied; nullptr: all. Later queries, which see other rows, may find a copy that has a name.
+/// Which rows are copied; nullptr: all. A copy with a name has all rows, since later queries, which see other rows, may
+/// find it.
 const uint8_t* selection_of(const ColumnSlice& slice, uint32_t column) {
   const columnar::BatchOrigin* origin = slice.batch->origin.get();
   const bool may_stay = slice.batch->selection != nullptr && origin != nullptr && !origin->name(column).empty();
@@ -63,7 +64,7 @@ class Slice {
     has_validity = !view.is_register && view.null_count != 0 && view.validity != nullptr;
   }
 
-  /// Text of row `i` of the slice. Rows without one, or that are not there, are empty; false when it is not in its
+  /// Text of row `i` of the slice. Null rows and hidden rows have an empty text. False when the text is not in its
   /// buffer.
   bool text(int64_t i, StrView* text) const {
     *text = {nullptr, 0};
@@ -83,7 +84,8 @@ class Slice {
     return found;
   }
 
-  /// The part of `data` that the offsets lead to; all of it where they are not in order, which tiles will find.
+  /// The part of `data` that the offsets refer to. All of it where the offsets are not in order; tiles will report
+  /// that.
   template <class Offset>
   void data_part(int64_t* begin, int64_t* bytes) const {
     const Offset* offsets = static_cast<const Offset*>(view.values) + first;
@@ -97,7 +99,7 @@ class Slice {
   const ColumnView& view;
   const Phys phys;
   const int64_t first, rows;
-  const uint8_t* const selection;  // nullptr: all rows, also where others are not there and the copy may stay
+  const uint8_t* const selection;  // nullptr: all rows, also where some are hidden and the copy may be cached
   Way way = Way::kPlain;
   bool has_validity;
 };
@@ -138,16 +140,16 @@ Result<size_t> bytes_of(const Slice& slice, size_t file_slack = 0) {
   return bytes + op::device_aligned(rows * sizeof(StrView)) + op::device_aligned(static_cast<size_t>(data));
 }
 
-/// A file that changes under its reader can make more of a column than was measured.
+/// Thrown when a column needs more room than was measured, because its file has changed meanwhile.
 struct SlotOverflow {};
 
-/// What keeps a slot from being filled, other than its size.
+/// Any other error while a slot is filled.
 struct SlotFailure {
   Status status;
 };
 
-/// Takes host memory of which a copy will lie at `device`: from its start on for what is copied, and from the end of a
-/// slot on for what is read from files. Throws SlotOverflow and SlotFailure.
+/// Takes parts of a slot's host memory; their copies will lie at `device`. Copied data goes from the slot's start on,
+/// data that is read from files from the slot's end on. Throws SlotOverflow and SlotFailure.
 class SlotWriter {
  public:
   SlotWriter(char* host, char* device, size_t size) : host_(host), device_(device), end_(size) {}
@@ -158,7 +160,7 @@ class SlotWriter {
         slot_(&slot),
         files_(files),
         keep_going_(&keep_going) {
-    if (files_ != nullptr) end_ -= std::min(end_, DeviceFiles::kPage);  // tiles look a little behind a column's end
+    if (files_ != nullptr) end_ -= std::min(end_, DeviceFiles::kPage);  // tiles look a little beyond a column's end
   }
 
   char* take(size_t bytes) {
@@ -176,7 +178,7 @@ class SlotWriter {
     if (bytes > 0) std::memcpy(to, from, bytes);
     return on_device(to);
   }
-  /// The same of what may lie in a file that the device reads.
+  /// The same for data that may lie in a file that the device reads.
   const void* copy_or_read(const void* from, size_t bytes) {
     if (files_ == nullptr) return copy(from, bytes);
     Result<std::optional<DeviceFiles::FilePart>> found = files_->find(from, bytes, kArrowAlign, *keep_going_);
@@ -184,7 +186,7 @@ class SlotWriter {
     if (!found.value()) return copy(from, bytes);
     DeviceFiles::FilePart& part = *found.value();
     const size_t size = part.end - part.begin;
-    // To where a page of the device begins.
+    // Rounds to the beginning of a page of the device.
     const auto origin = reinterpret_cast<uint64_t>(device_) % DeviceFiles::kPage;
     if (size + DeviceFiles::kPage > end_) throw SlotOverflow();
     const size_t offset = (origin + end_ - size) / DeviceFiles::kPage * DeviceFiles::kPage - origin;
@@ -220,7 +222,7 @@ void copy_offsets(const Slice& slice, SlotWriter* slot, CopiedColumn* copied) {
   copied->data_begin = begin;
 }
 
-/// `text(i)` of each of `count` texts, views first.
+/// Copies `count` texts, `text(i)` each: first the views, then the bytes.
 template <class F>
 const StrView* copy_texts(int64_t count, SlotWriter* slot, F text, CopiedColumn* copied) {
   auto* views = reinterpret_cast<StrView*>(slot->take(static_cast<size_t>(count) * sizeof(StrView)));
@@ -241,7 +243,7 @@ const StrView* copy_texts(int64_t count, SlotWriter* slot, F text, CopiedColumn*
   return slot->on_device(views);
 }
 
-/// The texts of a column as those of a register.
+/// Copies the texts of a column in the form of a register.
 void copy_as_register(const Slice& slice, SlotWriter* slot, CopiedColumn* copied) {
   ColumnView* view = &copied->view;
   view->values = copy_texts(slice.rows, slot, [&slice](int64_t i) { return slice.text_or_none(i); }, copied);
@@ -277,7 +279,7 @@ CopiedColumn copy_slice(const Slice& slice, SlotWriter* slot) {
   const size_t begin = static_cast<size_t>(slice.first);
   switch (slice.way) {
     case Way::kPlain:
-      if (slice.phys == Phys::kStr)  // what comes back points into them, and the host reads it in the mirror
+      if (slice.phys == Phys::kStr)  // results point into them, and the host reads these in the mirror
         view.values = slot->copy(values + begin * width, rows * width);
       else
         view.values = width == 0 ? slot->copy_or_read(values + begin / 8, bitmap_bytes(slice.rows))
@@ -304,7 +306,7 @@ CopiedColumn copy_slice(const Slice& slice, SlotWriter* slot) {
   return copied;
 }
 
-/// Of the slice's rows and those before it that are copied, too. nullptr: all of them are there.
+/// The bitmap of the slice's rows and the lead before them. nullptr: all of them are visible.
 const uint8_t* copy_selection(const ColumnSlice& slice, SlotWriter* slot) {
   const uint8_t* bits = slice.batch->selection;
   if (bits == nullptr) return nullptr;

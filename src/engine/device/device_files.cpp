@@ -7,8 +7,8 @@
 namespace strom::engine::device {
 namespace {
 
-constexpr size_t kLeastBytes = 64 << 10;  // fewer are copied sooner than asked for
-constexpr size_t kMostFiles = 64;         // open at a time
+constexpr size_t kLeastBytes = 64 << 10;  // a copy of fewer bytes is faster than a request to the device
+constexpr size_t kMostFiles = 64;         // open at the same time
 
 }  // namespace
 
@@ -33,7 +33,7 @@ Result<std::optional<DeviceFiles::FilePart>> DeviceFiles::find(const void* data,
   return std::optional<FilePart>();
 }
 
-/// Without the lock while it asks the device: who waits there can be cancelled.
+/// Asks the device without holding the lock, so that waiting threads can be cancelled.
 Result<std::shared_ptr<const DeviceFile>> DeviceFiles::open(const base::MappedFile& mapping,
                                                             const Device::KeepGoing& keep_going) {
   {
@@ -53,7 +53,7 @@ Result<std::shared_ptr<const DeviceFile>> DeviceFiles::open(const base::MappedFi
     else if (file.status().code() == ErrorCode::kCancelled || file.status().code() == ErrorCode::kDeviceLost)
       return file.status();
   }
-  std::shared_ptr<const DeviceFile> oldest;  // closed without the lock
+  std::shared_ptr<const DeviceFile> oldest;  // closed after the lock is released
   const std::lock_guard lock(mutex_);
   if (files_.size() >= kMostFiles) {
     oldest = std::move(files_.front().file);

@@ -1,4 +1,4 @@
-// Parts of mapped files that a device reads by itself instead of having them copied by the host. Used by
+// Parts of mapped files that a device reads by itself, so that the host need not copy them. Used by
 // device/device_columns.cpp; docs/dev/storage.md.
 #pragma once
 
@@ -18,19 +18,20 @@ namespace strom::engine::device {
 class DeviceFiles {
  public:
   static constexpr size_t kPage = 4096;
-  /// What a buffer's part can be larger than the buffer.
+  /// How much larger than a buffer the buffer's part of a file can be.
   static constexpr size_t kSlack = 3 * kPage;
 
   explicit DeviceFiles(Device* device) : device_(device) {}
 
-  /// Whole pages of a file, but for its end.
+  /// Whole pages of a file; only the last one may be shorter.
   struct FilePart {
     std::shared_ptr<const DeviceFile> file;
     uint64_t begin, end;  // in the file
-    size_t lead;          // bytes before those that are wanted
+    size_t lead;          // bytes before the ones asked for
   };
-  /// The part that has these bytes, which the device is to read and which lie at a multiple of `align` (of at most a
-  /// page) in the file; nullopt: the host has to, and they are being read ahead for it. kCancelled, kDeviceLost.
+  /// The part of a file with these bytes, which the device is to read. The bytes lie at a multiple of `align` (at most
+  /// a page) in the file. nullopt: the host has to copy the bytes, and they are being read ahead for it. kCancelled,
+  /// kDeviceLost.
   Result<std::optional<FilePart>> find(const void* data, size_t bytes, size_t align,
                                        const Device::KeepGoing& keep_going);
 
@@ -40,7 +41,7 @@ class DeviceFiles {
  private:
   struct File {
     base::FileIdentity identity;
-    std::shared_ptr<const DeviceFile> file;  // nullptr: the device does not read it
+    std::shared_ptr<const DeviceFile> file;  // nullptr: the device cannot read it
   };
   Result<std::shared_ptr<const DeviceFile>> open(const base::MappedFile& mapping, const Device::KeepGoing& keep_going);
 
@@ -50,7 +51,7 @@ class DeviceFiles {
   std::atomic<int64_t> bytes_ = 0;
 };
 
-/// Reads ahead what the host is to copy, where it lies in a mapped file.
+/// Reads ahead bytes that the host is to copy, if they lie in a mapped file.
 void read_ahead(const void* data, size_t bytes);
 
 }  // namespace strom::engine::device

@@ -19,7 +19,7 @@ bool is_shareable(const op::Assembly& assembly) {
 
 bool has_any(const std::vector<bool>& flags) { return std::find(flags.begin(), flags.end(), true) != flags.end(); }
 
-/// Groups that each of so many tables can hold within its share of the budget.
+/// Groups that each of `tables` tables can hold within its share of the budget.
 uint32_t groups_per_table(const op::HostGroupTable& first, int64_t budget, size_t tables) {
   uint32_t groups = first.capacity();
   const int64_t each = budget / static_cast<int64_t>(tables);
@@ -87,7 +87,7 @@ void DeviceGroups::take(size_t table, const HostText& host_text, op::HostGroupTa
   const std::vector<op::GroupArray> arrays = host_.arrays();
   for (size_t k = 0; k < arrays.size(); ++k) {
     const size_t bytes = count * arrays[k].group_bytes;
-    // Without any there may be no array.
+    // Without bytes there may be no array.
     if (bytes > 0) std::memcpy(arrays[k].data, region_->host() + table * table_bytes_ + arrays_[k].offset, bytes);
   }
   host_.view()->count = count;

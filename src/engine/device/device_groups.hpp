@@ -1,5 +1,5 @@
-// The group tables of one worker's tile states on a device: one that all states share, or one for each. Used by
-// device_worker.cpp.
+// The group tables of one worker's tile states on a device: one table that all states share, or one for each state.
+// Used by device_worker.cpp.
 #pragma once
 
 #include <functional>
@@ -25,32 +25,32 @@ class DeviceGroups {
 
   /// Takes memory for the tables' arrays. Errors as Device::allocate().
   Status allocate(Device* device, const Device::KeepGoing& keep_going);
-  /// Writes the tables to where an image has room for count() of block::GroupTable.
+  /// Writes the tables to `offset`, where the image has room for count() tables (block::GroupTable).
   void write(size_t offset, op::DeviceImage* image) const;
-  /// Where the host sees these from now on: what the device says of them.
+  /// Sets where the host has the device's state of the tables from now on.
   void set_tables(block::GroupTable* tables) { tables_ = tables; }
 
-  /// Empties a table, of which the first `used` groups have been touched, by copies that are added to *pending.
+  /// Empties a table whose first `used` groups have been touched, by copies that are added to *pending.
   void reset(size_t table, size_t used, std::vector<DeviceRange>* pending);
   bool has_groups(size_t table) const { return tables_[table].count > 0; }
-  /// Adds what take() needs to be copied from the device.
+  /// Adds the ranges that take() needs to be copied from the device.
   void want(size_t table, std::vector<DeviceRange>* wanted) const;
-  /// The text where the host has it.
+  /// Returns where the host has the text.
   using HostText = std::function<registry::StrView(registry::StrView)>;
   /// Adds the groups of a table to *groups; the table becomes empty.
   void take(size_t table, const HostText& host_text, op::HostGroupTable* groups, std::vector<DeviceRange>* pending);
 
  private:
-  /// A count beyond the capacity tells that groups had no room.
+  /// A count beyond the capacity means that there was no room for some groups.
   uint32_t group_count(size_t table) const { return std::min(tables_[table].count, capacity()); }
   void find_texts(uint32_t groups, const HostText& host_text);
 
   const op::Assembly& assembly_;
   const size_t count_;
-  op::HostGroupTable host_;  // what one of the tables is copied to
+  op::HostGroupTable host_;  // the tables are copied here one at a time
   bool has_text_;
   struct ArrayOffset {
-    size_t offset;       // in the part of each table
+    size_t offset;       // in each table's part of the region
     size_t group_bytes;  // see GroupArray
   };
   std::vector<ArrayOffset> arrays_;  // in the order of HostGroupTable::arrays()

@@ -21,15 +21,15 @@ using registry::StrView;
 
 namespace {
 
-constexpr size_t kMostFiles = 8;  // open at a time
-/// Columns of a slice; more rows go in several.
+constexpr size_t kMostFiles = 8;  // open at the same time
+/// Bytes of a slice's columns. More rows are decoded in several slices.
 constexpr size_t kLargeSlice = 64 << 20;
-/// What readers of a stored numeric may look at before it.
+/// Bytes before a stored numeric that its readers may look at.
 constexpr size_t kBeforeText = 8;
 
 bool is_text(Storage storage) { return storage == Storage::kText || storage == Storage::kNumeric; }
 
-/// What says that the pages cannot be read in this way, and nothing worse.
+/// True when the pages cannot be read in this way, but the query can go on.
 bool is_refusal(const Status& status) {
   switch (status.code()) {
     case ErrorCode::kOverBudget:
@@ -53,7 +53,7 @@ Result<std::shared_ptr<const DeviceFile>> DevicePageFiles::open(const std::share
   }
   STROM_ASSIGN(std::shared_ptr<const DeviceFile> opened,
                device_->open_file(file->descriptor(), file->name(), keep_going));
-  std::shared_ptr<const DeviceFile> oldest;  // closed without the lock
+  std::shared_ptr<const DeviceFile> oldest;  // closed after the lock is released
   const std::lock_guard lock(mutex_);
   if (files_.size() >= kMostFiles) {
     oldest = std::move(files_.front().second);
@@ -67,7 +67,7 @@ DevicePages::DevicePages(Device* device, DevicePageFiles* files, const plan::Sou
                          std::vector<uint32_t> columns, bool texts_return)
     : device_(device), files_(files), source_(source), columns_(std::move(columns)), texts_return_(texts_return) {}
 
-/// At least so many bytes.
+/// Makes the region have at least `bytes` bytes.
 Status DevicePages::reserve(std::unique_ptr<DeviceRegion>* region, size_t bytes, bool mirrored,
                             const Device::KeepGoing& keep_going) const {
   if (*region && (*region)->size() >= bytes) return {};
@@ -76,7 +76,7 @@ Status DevicePages::reserve(std::unique_ptr<DeviceRegion>* region, size_t bytes,
   return {};
 }
 
-/// All but where the slices' columns are.
+/// Writes everything but the places of the slices' columns.
 void DevicePages::write_head(const PageBatch& batch, op::DeviceImage* image) {
   const columnar::PageLayout& layout = batch.layout();
   std::vector<PageAttribute> attributes;
@@ -140,7 +140,7 @@ Status DevicePages::read_pages(const PageBatch& batch, const Device::KeepGoing& 
   work.pages = reinterpret_cast<const PageTask*>(head_->device() + at_.task);
   work.page_count = batch.pages();
   work.out.push_back({head_.get(), at_.rows, batch.pages() * sizeof(uint32_t)});
-  // However they were read: what comes back points into them.
+  // However the pages were read, results point into them.
   if (texts_return_) work.out.push_back({pages_.get(), 0, bytes});
   STROM_TRY(device_->run(work, keep_going));
   read_bytes_ += static_cast<int64_t>(bytes);

@@ -1,5 +1,5 @@
-// Pages of a PostgreSQL table that a device reads from their file and that are decoded on the device: one
-// worker's use of them. Used by device/device_worker.cpp; docs/dev/heap.md.
+// Pages of a PostgreSQL table that a device reads from their file and decodes: one worker's use of them. Used by
+// device/device_worker.cpp; docs/dev/heap.md.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace strom::engine::device {
 
-/// Files of pages that the device has open for one pipeline. Any thread.
+/// Files of pages that one pipeline has open on the device. Any thread.
 class DevicePageFiles {
  public:
   explicit DevicePageFiles(Device* device) : device_(device) {}
@@ -34,27 +34,27 @@ class DevicePageFiles {
 
 class DevicePages {
  public:
-  /// `columns`: ordinals of those that tiles load. `texts_return`: some of their texts come back to the host.
+  /// `columns`: ordinals of the columns that tiles load. `texts_return`: some of their texts come back to the host.
   DevicePages(Device* device, DevicePageFiles* files, const plan::Source& source, std::vector<uint32_t> columns,
               bool texts_return);
 
-  /// Reads the pages to the device and counts their tuples there. Pages that cannot be read so, for whatever reason,
-  /// are given back. kCancelled, kDeviceLost, or an error of the engine.
+  /// Reads the pages to the device and counts their tuples there. Pages that cannot be read in this way, for whatever
+  /// reason, are given back. kCancelled, kDeviceLost, or an error of the engine.
   Status read(columnar::PageBatch* batch, const Device::KeepGoing& keep_going);
 
-  /// Rows of the next slice, which the next launch is to decode; 0: there are no more. Errors as read().
+  /// Returns the rows of the next slice, which the next launch has to decode; 0: there is no more. Errors as read().
   Result<int32_t> next_slice(const Device::KeepGoing& keep_going);
-  /// Of the slice, on the device.
+  /// The slice's columns, on the device.
   const columnar::ColumnView* columns() const;
-  /// Makes a launch decode the slice first.
+  /// Adds the decoding of the slice to a launch.
   void add_to(DeviceWork* work) const;
-  /// That launch has ended, and nobody has been told of its rows yet.
+  /// Called when that launch has ended, before anybody is told of its rows.
   void decoded();
   bool is_to_be_decoded() const { return slice_rows_ > 0; }
 
-  /// A text of the slice where the host has it; nothing when it is not one.
+  /// Where the host has a text of the slice; nothing when it is not a text of the slice.
   std::optional<registry::StrView> host_text(registry::StrView text) const;
-  /// Bytes of pages that the device has read so far.
+  /// Bytes of pages that the device has read.
   int64_t read_bytes() const { return read_bytes_; }
 
  private:
@@ -78,7 +78,8 @@ class DevicePages {
   const plan::Source& source_;
   const std::vector<uint32_t> columns_;
   const bool texts_return_;
-  // The pages; the task with all that it points to but these and the columns; columns; numbers of the rows' items.
+  // The pages; the task and all that it points to except pages and columns; the columns; the items' numbers of the
+  // rows.
   std::unique_ptr<DeviceRegion> pages_, head_, values_, numbers_;
   Layout at_{};
   size_t head_bytes_ = 0;

@@ -41,7 +41,7 @@ op::ConstantValue constant_value(const plan::Program& program, const op::Constan
   return op::ConstantValue(prepared != nullptr ? prepared->bytes() : StrView{nullptr, 0});
 }
 
-/// A tile of the constant; offsets of its values and flags.
+/// Writes a tile of the constant; returns the offsets of its values and flags.
 std::pair<size_t, size_t> put_constant(const op::ConstantValue& value, bool is_text, op::DeviceImage* image) {
   size_t values;
   StrView view{nullptr, 0};
@@ -63,7 +63,7 @@ std::pair<size_t, size_t> put_constant(const op::ConstantValue& value, bool is_t
   return {values, flags};
 }
 
-/// The marks of the host as they are: workers of the CPU may be setting more meanwhile, which are the host's anyway.
+/// Copies the host's marks. Workers of the CPU may set more meanwhile, but the host has those anyway.
 size_t put_marks(const JoinTable& table, op::DeviceImage* image) {
   const size_t marks = image->reserve(table.row_count);
   uint8_t* to = image->at(marks);
@@ -103,7 +103,8 @@ Result<std::unique_ptr<DevicePipeline>> DevicePipeline::open(Device* device, con
   return pipeline;
 }
 
-/// At `offset`: the table that the device keeps, or one with arrays in the image. Marks are the pipeline's.
+/// Writes to `offset` the table that the device has cached, or one with arrays in the image. The marks are the
+/// pipeline's.
 Status DevicePipeline::put_join(const op::JoinBuild& build, size_t offset, op::DeviceImage* image,
                                 const Device::KeepGoing& keep_going) {
   const DeviceRegion* cached = nullptr;

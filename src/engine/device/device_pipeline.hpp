@@ -15,7 +15,7 @@ namespace strom::engine::device {
 
 class DevicePipeline {
  public:
-  /// Copies all to the device. kOverBudget when there is no room for it.
+  /// Copies everything to the device. kOverBudget when there is no room for it.
   static Result<std::unique_ptr<DevicePipeline>> open(Device* device, const plan::Program& program,
                                                       const op::Assembly& assembly,
                                                       const op::PreparedConstants& prepared,
@@ -23,21 +23,21 @@ class DevicePipeline {
 
   Device& device() const { return *device_; }
   const DeviceRegion& region() const { return *region_; }
-  /// Join tables that the device has cached, for DeviceWork::cached.
+  /// Join tables that the device caches, for DeviceWork::cached.
   const std::vector<const DeviceRegion*>& cached_joins() const { return cached_joins_; }
   // Addresses on the device.
   const block::TileCode* code() const { return on_device<block::TileCode>(code_); }
   const block::JoinTable* joins() const { return on_device<block::JoinTable>(joins_); }
-  /// Of the register of a constant, which all workers read.
+  /// The memory of a constant's register, which all workers read.
   const block::RegStorage& constant(size_t reg) const { return constants_[reg]; }
 
-  /// Lets the device read files of the source by itself, where it can.
+  /// Lets the device read the source's files by itself, where it can.
   void read_files() { files_ = std::make_unique<DeviceFiles>(device_); }
-  /// nullptr when it does not.
+  /// nullptr when the device does not read files.
   DeviceFiles* files() const { return files_.get(); }
   DevicePageFiles* page_files() const { return &page_files_; }
 
-  /// After the last tile: build rows that have been matched there are matched in the host's tables.
+  /// Called after the last tile. Build rows that were matched on the device become matched in the host's tables.
   Status take_matches(const Device::KeepGoing& keep_going);
 
  private:

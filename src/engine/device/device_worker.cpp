@@ -24,15 +24,15 @@ namespace {
 
 constexpr int32_t kOutputCapacity = 4 * kTileRows;
 constexpr int32_t kFallbackCapacity = 3 * kTileRows;
-/// Arena of computed text of one state; what does not fit is PostgreSQL's.
+/// Arena of computed text of one state. Rows whose text does not fit are fallback rows.
 constexpr int64_t kTextCapacity = 4 << 20;
-/// What the states of one worker may take: memory that only tiles see, and memory with a mirror, which costs time to
-/// make.
+/// Limits of the memory of one worker's states: kMostWork of memory that only tiles see, kMostData of mirrored memory,
+/// which takes time to allocate.
 constexpr size_t kMostWork = size_t{1} << 30, kMostData = 128 << 20;
-/// Tiles of one state in a launch, whose rows 32 bits can count (block::TileCode::own_groups).
+/// Tiles of one state in a launch. Their rows must fit a count of 32 bits (block::TileCode::own_groups).
 constexpr int32_t kTilesPerLaunch = 1024;
 static_assert(int64_t{kTilesPerLaunch} * kTileRows <= UINT32_MAX);
-/// Columns of a morsel that are larger than this go in several launches.
+/// A morsel whose columns are larger is run in several launches.
 constexpr size_t kLargeSlot = 64 << 20;
 constexpr int32_t kLeastSlice = 4 * kTileRows;
 
@@ -77,8 +77,8 @@ DeviceWorker::DeviceWorker(const plan::Program& program, uint32_t pipeline, cons
   tables_ = std::make_unique<DeviceGroups>(assembly, group_budget, states_);
 }
 
-/// All workers together fill the device. More states, or more than a morsel has tiles, would only take time: to be
-/// made, and to be copied at each launch.
+/// All workers together fill the device. More states, or more than a morsel has tiles, would only cost time: to make
+/// them, and to copy them at each launch.
 size_t DeviceWorker::count_states(const Share& share) const {
   const int64_t blocks = std::max(1, device().states_per_worker()), workers = share.workers;
   const int64_t tiles = (share.morsel_rows + kTileRows - 1) / kTileRows;
@@ -86,7 +86,7 @@ size_t DeviceWorker::count_states(const Share& share) const {
   return std::clamp<size_t>(std::min(kMostWork / layout_.work_bytes, kMostData / layout_.data_bytes), 1, useful);
 }
 
-/// As exec/cpu_worker.cpp allocates it for itself.
+/// Plans the memory that exec/cpu_worker.cpp allocates for a CPU worker.
 void DeviceWorker::lay_out_work() {
   op::DeviceOffsets offsets;
   const size_t tile = kTileRows + kTilePadding, buffer = kBufferRows + kTilePadding;
@@ -222,7 +222,7 @@ void DeviceWorker::write_state(size_t i, op::DeviceImage* image) const {
 
 // ---- groups ----
 
-/// Groups of one table, which have been copied to the host, are added to groups_.
+/// Adds the groups of one table, which have been copied to the host, to groups_.
 void DeviceWorker::take_groups(size_t table) {
   tables_->take(table, [this](StrView text) { return host_text(text); }, groups_.get(), &pending_);
   if (groups_->memory() > group_budget_) hand_groups_on();
@@ -236,7 +236,7 @@ void DeviceWorker::hand_groups_on() {
 
 // ---- results ----
 
-/// The same text where the host has it.
+/// Where the host has the text.
 StrView DeviceWorker::host_text(StrView text) {
   if (text.len <= 0) return {text.len < 0 ? nullptr : "", text.len};
   if (const auto cached = cached_.host_text(text)) return *cached;
@@ -267,7 +267,7 @@ void DeviceWorker::take_output(size_t i) {
   output.count = 0;
 }
 
-/// What of the states' results has to be copied from the device, and in *with_groups the group tables among it.
+/// The ranges of the states' results that have to be copied from the device. *with_groups: the group tables among them.
 std::vector<DeviceRange> DeviceWorker::want_results(std::set<size_t>* with_groups) const {
   const auto* states = control<TileState>(at_.states);
   const auto* outputs = control<block::OutputBuffer>(at_.outputs);
@@ -293,7 +293,8 @@ std::vector<DeviceRange> DeviceWorker::want_results(std::set<size_t>* with_group
   return wanted;
 }
 
-/// The state's groups have to leave the device now: there is no room for more, or the texts that they have will go.
+/// True when the state's groups have to leave the device now: there is no room for more, or their texts will be
+/// dropped.
 bool DeviceWorker::leaves_groups(size_t state) const {
   if (!tables_ || !tables_->has_groups(tables_->table_of(state))) return false;
   const RunResult result = control<RunResult>(at_.results)[state];
@@ -312,8 +313,8 @@ void DeviceWorker::take_fallback_rows(size_t state, int64_t chunk) {
   buffer.count = 0;
 }
 
-/// What the states of a launch have produced, as far as it has to leave them now. Texts do not stay where they are once
-/// the slice is done or the arena is emptied.
+/// Takes the results of a launch that have to leave the states now. Texts do not stay in place once the slice is done
+/// or the arena is emptied.
 Status DeviceWorker::take_results(const op::Morsel& morsel, const KeepGoing& keep_going) {
   auto* states = control<TileState>(at_.states);
   const auto* outputs = control<block::OutputBuffer>(at_.outputs);
@@ -352,7 +353,7 @@ void DeviceWorker::update_counts() {
 
 // ---- morsels ----
 
-/// Columns that are on the device, or will be for the next query, need no slot.
+/// Finds or caches columns on the device; these need no slot.
 Status DeviceWorker::take_cached(const op::Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
   const auto staging = [&](size_t bytes) -> Result<const DeviceRegion*> {
     if (!slot_ || slot_->size() < bytes) {
@@ -367,7 +368,7 @@ Status DeviceWorker::take_cached(const op::Morsel& morsel, const KeepGoing& keep
   return {};
 }
 
-/// As many rows of the morsel as the slot can take, or could be made to; the slot is there then.
+/// As many rows of the morsel as fit the slot, which is made or enlarged for them if possible.
 Result<ColumnSlice> DeviceWorker::fit_slice(const op::Morsel& morsel, const KeepGoing& keep_going,
                                             int32_t* corrupt_column) {
   ColumnSlice slice{morsel.batch.get(), &program_.sources[program_.pipelines[pipeline_].source],
@@ -397,7 +398,7 @@ Result<ColumnSlice> DeviceWorker::fit_slice(const op::Morsel& morsel, const Keep
 }
 
 /// Gives each state a part of a slice, in whole tiles: rows of the columns behind `lead`, and of the chunk from
-/// `first_row` on. Build rows have no columns, and are their numbers.
+/// `first_row` on. Build rows have no columns; they are their numbers.
 void DeviceWorker::divide(const SlotContent& content, int64_t lead, int64_t first_row, int32_t rows) {
   const bool is_over_build_rows = std::any_of(assembly_.instrs.begin(), assembly_.instrs.end(), [](const auto& instr) {
     return instr.op == static_cast<decltype(instr.op)>(block::TileOp::kBuildRow);
@@ -420,8 +421,8 @@ void DeviceWorker::divide(const SlotContent& content, int64_t lead, int64_t firs
   }
 }
 
-/// All states run; but when a table that they share was full once, only so many at a time as surely have room in it for
-/// one tile each, or none might come to the end of its tile.
+/// Lets all states run. But once a table that they share was full, only so many states run at a time that each surely
+/// has room in it for one tile; otherwise none might finish its tile.
 void DeviceWorker::give_budgets() {
   size_t running = states_;
   if (groups_were_full_ && tables_->count() == 1) running = std::max<size_t>(1, tables_->capacity() / kTileRows);
@@ -467,7 +468,7 @@ Status DeviceWorker::run_slice(const op::Morsel& morsel, const KeepGoing& keep_g
   }
 }
 
-/// Before a slice of so many rows is run.
+/// Called before a slice of `rows` rows is run.
 Status DeviceWorker::begin_slice(int32_t rows) {
   if (!groups_ || (rows_since_flush_ += rows) < op::kMaxSummedRows) return {};
   STROM_TRY(finish());
@@ -476,7 +477,7 @@ Status DeviceWorker::begin_slice(int32_t rows) {
   return {};
 }
 
-/// Pages that the device reads by itself. What it cannot read goes back to the source.
+/// Runs a morsel of pages that the device reads by itself. Pages that it cannot read go back to the source.
 Status DeviceWorker::run_pages(op::Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
   if (!pages_) {
     const auto is_text = [](Phys phys) { return phys == Phys::kStr; };
@@ -502,7 +503,7 @@ Status DeviceWorker::run_pages(op::Morsel* morsel, const KeepGoing& keep_going, 
 Status DeviceWorker::run(op::Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
   if (morsel->batch->pages != nullptr) {
     const Status status = run_pages(morsel, keep_going, corrupt_column);
-    // Nothing else can go on with them.
+    // The CPU cannot go on with these pages.
     return status.code() == ErrorCode::kOverBudget ? Status(ErrorCode::kInternal, status.message()) : status;
   }
   struct LetGo {
@@ -519,7 +520,7 @@ Status DeviceWorker::run(op::Morsel* morsel, const KeepGoing& keep_going, int32_
     STROM_TRY(begin_slice(slice.rows));
     divide(content, slice.lead(), slice.begin, slice.rows);
     const Status status = run_slice(*morsel, keep_going, corrupt_column);
-    // Rows of the slice may have left already: it cannot begin again elsewhere.
+    // Some rows of the slice may have left already, so the slice cannot begin again elsewhere.
     if (status.code() == ErrorCode::kOverBudget) return Status(ErrorCode::kInternal, status.message());
     STROM_TRY(status);
     morsel->begin += slice.rows;
@@ -538,7 +539,7 @@ Status DeviceWorker::finish() {
     with_groups.push_back(table);
   }
   if (with_groups.empty()) return {};
-  work.in = std::exchange(pending_, {});  // tables that no tile has seen are empty
+  work.in = std::exchange(pending_, {});  // empties tables that no tile has seen
   STROM_TRY(device().run(work, [] { return true; }));
   for (const size_t i : with_groups) take_groups(i);
   return {};

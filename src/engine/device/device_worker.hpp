@@ -1,5 +1,6 @@
 // A worker whose tiles run on a device: as many tile states as the device takes at a time, each with a part of the
-// morsel. What is full is handled between launches, as exec/cpu_worker.cpp does it. See docs/dev/gpu-service.md.
+// morsel. When a buffer is full, the worker makes room between launches, as exec/cpu_worker.cpp does. See
+// docs/dev/gpu-service.md.
 #pragma once
 
 #include <memory>
@@ -17,12 +18,13 @@ namespace strom::engine::device {
 
 class DeviceWorker final : public op::Worker {
  public:
-  /// How much of the device a worker needs: it has `workers` of them at the same time, and morsels are not larger.
+  /// How much of the device a worker needs: the device has `workers` workers at the same time, and morsels are not
+  /// larger.
   struct Share {
     int workers;
     int64_t morsel_rows;
   };
-  /// Takes the device's memory for all but the morsel's columns. kOverBudget when it is not there.
+  /// Takes the device's memory for everything but the morsel's columns. kOverBudget when there is too little.
   static Result<std::unique_ptr<DeviceWorker>> create(const plan::Program& program, uint32_t pipeline,
                                                       const op::Assembly& assembly, const DevicePipeline& shared,
                                                       const Share& share, int64_t group_budget, op::WorkerSink* sink,
@@ -41,14 +43,14 @@ class DeviceWorker final : public op::Worker {
   }
 
  private:
-  /// Places of what each tile state has in work_ and in data_, whose parts of these are of equal size.
+  /// Offsets of each tile state's parts of work_ and data_. The parts of all states have equal sizes.
   struct Layout {
-    std::vector<size_t> register_values, register_flags;          // in work_; of constants: not used
+    std::vector<size_t> register_values, register_flags;          // in work_; not used for constants
     std::vector<size_t> buffer_rows;                              // in work_, for each segment
     std::vector<std::vector<std::pair<size_t, size_t>>> carried;  // in work_: values and flags
     size_t scratch_positions = 0, scratch_mask = 0, scratch_values = 0, local_rows = 0, work_bytes = 0;
     size_t fallback_rows = 0, fallback_join_rows = 0, data_bytes = 0;  // in data_
-    size_t text = 0;  // arena of computed text: in data_ where the sink holds it, else in work_
+    size_t text = 0;  // arena of computed text: in data_ if the sink holds such text, else in work_
     std::vector<std::pair<size_t, size_t>> outputs;  // in data_: values and flags
   };
 
@@ -93,26 +95,27 @@ class DeviceWorker final : public op::Worker {
   const int64_t group_budget_;
   op::WorkerSink* const sink_;
   size_t states_;
-  std::vector<uint32_t> columns_;  // that the tile code loads
+  std::vector<uint32_t> columns_;  // the columns that the tile code loads
   Layout layout_;
-  // Registers and buffers, which only tiles see; the states and what they say; what they produce; columns.
+  // Registers and buffers, which only tiles see; the states and their reports; their results; columns.
   std::unique_ptr<DeviceRegion> work_, control_, data_, slot_;
   CachedColumns cached_;                // of the morsel
-  std::unique_ptr<DevicePages> pages_;  // from the first morsel of pages on
-  // Places in control_ of arrays with an item for each state; those before control_bytes_ go both ways at every launch.
+  std::unique_ptr<DevicePages> pages_;  // made for the first morsel of pages
+  // Offsets in control_ of arrays with an item for each state. Those before control_bytes_ are copied both ways at
+  // every launch.
   struct {
     size_t states, results, outputs, output_flags, fallback, groups, rows_in, rows_out;
-    size_t stop;  // for all states, on the device only
+    size_t stop;  // one word for all states, on the device only
   } at_{};
   size_t control_bytes_ = 0;
   std::vector<DeviceRange> pending_;  // to be copied in with the next launch
   std::vector<DeviceFileRange> pending_files_;
-  std::vector<int64_t> chunk_rows_;  // of each state: row of the chunk at which its part of the morsel begins
-  std::unique_ptr<op::HostGroupTable> groups_;  // what the worker has of groups on the host
+  std::vector<int64_t> chunk_rows_;  // for each state, the chunk's row at which its part of the morsel begins
+  std::unique_ptr<op::HostGroupTable> groups_;  // the worker's groups on the host
   std::unique_ptr<DeviceGroups> tables_;        // on the device
   bool groups_were_full_ = false;
-  std::unique_ptr<op::WorkerOutput> output_;  // unless there are groups
-  bool lost_text_ = false;                    // a text that is in none of the regions: an error of the engine
+  std::unique_ptr<op::WorkerOutput> output_;  // nullptr when there are groups
+  bool lost_text_ = false;                    // a text was in none of the regions: an error of the engine
   std::vector<uint64_t> rows_in_, rows_out_;
   int64_t rows_since_flush_ = 0, fallback_rows_ = 0, copied_bytes_ = 0;
 };

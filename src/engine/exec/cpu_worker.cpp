@@ -15,15 +15,16 @@ using registry::Phys;
 namespace {
 
 constexpr int32_t kFallbackCapacity = 8 * kTileRows;
-/// Tiles between two pauses: as many as take a few milliseconds, which expressions over long texts make few.
+/// Most tiles between two pauses. Pauses come every few milliseconds, so expressions over long texts have fewer tiles.
 constexpr int32_t kMostTilesPerPause = 2048;
 constexpr auto kShortPause = std::chrono::milliseconds(2), kLongPause = std::chrono::milliseconds(8);
-/// Arena of computed text; it grows when a tile needs more, and what does not fit then is PostgreSQL's.
+/// Arena of computed text. It grows when a tile needs more, up to the limit; rows whose text does not fit are fallback
+/// rows.
 constexpr int64_t kTextCapacity = 4 << 20, kMostTextCapacity = 64 << 20;
-/// Groups of a table that is handed on again and again, unless the budget is small.
+/// Groups of a table that is handed on whenever it is full, unless the budget is too small for them.
 constexpr uint32_t kOverflowGroups = 64 << 10;
 constexpr int64_t kLeastForOverflowGroups = 32 << 20;
-/// Bits of a row's number in its chunk, above which is the chunk's.
+/// Bits for a row's number in its chunk. The bits above are the chunk's number.
 constexpr int kChunkRowBits = 36;
 
 }  // namespace
@@ -55,7 +56,7 @@ CpuWorker::CpuWorker(const plan::Program& program, uint32_t pipeline, const op::
   }
   if (groups_) return;
   output_ = std::make_unique<op::WorkerOutput>(program, pipeline, assembly, group_budget, sink);
-  state_.output = output_->buffer();  // also for results without columns, whose rows only count
+  state_.output = output_->buffer();  // also for results without columns, whose rows are only counted
   state_.top_last = output_->top_last();
 }
 
@@ -133,7 +134,7 @@ void CpuWorker::flush_output() {
   state_.top_last = output_->top_last();
 }
 
-/// Large keys can fill the budget before the table is full.
+/// Copies the texts of groups. Large keys can use up the budget before the table is full.
 void CpuWorker::own_group_text() {
   if (!groups_) return;
   groups_->own_text();
@@ -141,7 +142,7 @@ void CpuWorker::own_group_text() {
   hand_groups_on();
 }
 
-/// Nothing refers to the arena between tiles but what the sink holds.
+/// Empties the arena. Between tiles, only the sink refers to it.
 void CpuWorker::empty_text_arena() {
   block::TextArena& text = state_.text;
   if (text.overflowed != 0 && text.capacity < kMostTextCapacity) {
@@ -161,8 +162,8 @@ void CpuWorker::drain_fallback_rows(int64_t chunk, int64_t begin) {
   sink_->add_fallback_rows(std::move(rows));
 }
 
-/// Grows the table while the budget lasts. After that it stays small, in the caches, and is handed on whenever it is
-/// full.
+/// Grows the table while the budget lasts. After that the table stays small, so that caches hold it, and is handed on
+/// whenever it is full.
 void CpuWorker::make_room_for_groups() {
   if (!groups_overflowed_)
     for (const int64_t factor : {4, 2})

@@ -1,5 +1,5 @@
-// A worker on one of the CPU's threads: registers and buffers of the tile interpreter, and what to do when something is
-// full. Used by exec/execution.cpp only.
+// A worker on one of the CPU's threads: registers and buffers of the tile interpreter, and making room when one of them
+// is full. Used by exec/execution.cpp only.
 #pragma once
 
 #include <memory>
@@ -55,10 +55,10 @@ class CpuWorker final : public op::Worker {
   std::vector<uint64_t> rows_in_, rows_out_;
   std::unique_ptr<op::HostGroupTable> groups_;
   bool groups_overflowed_ = false;
-  const op::Morsel* morsel_ = nullptr;  // that runs
+  const op::Morsel* morsel_ = nullptr;  // the running one
   int64_t position_ = 0;                // of the next new group, see HostGroupTable::note_positions()
   int64_t rows_since_flush_ = 0, fallback_rows_ = 0;
-  std::unique_ptr<op::WorkerOutput> output_;  // unless there are groups
+  std::unique_ptr<op::WorkerOutput> output_;  // nullptr when there are groups
   block::OutputBuffer no_output_{};
   block::FallbackBuffer fallback_{};
   std::unique_ptr<char[]> text_;

@@ -173,7 +173,7 @@ class ExecutionImpl final : public Execution, BuildListener, SequenceListener {
     stats->peak_memory = std::max(stats->peak_memory, run.memory());
   }
 
-  /// Inner sides that cannot fail come first: those that can may be of no use then.
+  /// Reads the inner sides that cannot fail first: their result may show that the others are not needed.
   Status start(const InterruptCheck& interrupt) {
     for (const bool failing : {false, true})
       for (uint32_t i = 0; i < main_pipeline(); ++i)
@@ -181,7 +181,7 @@ class ExecutionImpl final : public Execution, BuildListener, SequenceListener {
     return sequence_.begin();
   }
 
-  /// The inner side's table, or one without rows where none of them could get into a result.
+  /// Makes the inner side's table, or an empty one when none of its rows could get into a result.
   Status make_side(uint32_t index, const InterruptCheck& interrupt) {
     const uint32_t join = sides_.join_of(index);
     if (join == program_.joins.size()) return Status(ErrorCode::kInternal, "build pipeline without a join");
@@ -196,8 +196,8 @@ class ExecutionImpl final : public Execution, BuildListener, SequenceListener {
     return Status::ok();
   }
 
-  /// Whether a probing row gets as far as the join; also true where that is hard to tell. The tables of the joins
-  /// before it are there.
+  /// True when a probing row gets as far as the join, and also where that is hard to tell. The tables of the joins
+  /// before it must be there.
   Result<bool> is_reached(uint32_t join, const InterruptCheck& interrupt) {
     if (!needed_.depends_on_reach(join)) return true;
     const size_t place = needed_.place_of(join);
@@ -210,12 +210,12 @@ class ExecutionImpl final : public Execution, BuildListener, SequenceListener {
     STROM_ASSIGN(const auto run, runs_.make_for_first_row(program));
     STROM_ASSIGN(const bool found, run->has_row(interrupt));
     needed_.set_reached(join, found);
-    if (!found) run->add_stages_to(&past_stats_.stages[main_pipeline()]);  // there will be no other run
+    if (!found) run->add_stages_to(&past_stats_.stages[main_pipeline()]);  // otherwise another run adds them
     return found;
   }
 
   Program program_;
-  const std::vector<int32_t> params_;  // for each constant the parameter that it is, -1 for others
+  const std::vector<int32_t> params_;  // for each constant the number of its parameter, -1 for others
   const std::vector<const op::ChunkSource*> sources_;
   const Options options_;
   NeededSides needed_;
@@ -228,7 +228,7 @@ class ExecutionImpl final : public Execution, BuildListener, SequenceListener {
   Stats past_stats_;  // of the runs that have ended
   InnerSides sides_;
   RunMaker runs_;
-  RunSequence sequence_;  // the last, so that its threads end before what they read is gone
+  RunSequence sequence_;  // declared last, so that its threads end before the data that they read is destroyed
 };
 
 }  // namespace

@@ -38,7 +38,7 @@ uint32_t InnerSides::join_of(uint32_t index) const {
   return join;
 }
 
-// Devices may have it from earlier queries.
+// Devices may have cached the table in earlier queries.
 Status InnerSides::build(uint32_t index, const RunMaker& runs, BuildListener& listener,
                          const InterruptCheck& interrupt) {
   const uint32_t join = join_of(index);
@@ -70,7 +70,7 @@ std::unique_ptr<op::JoinBuild> InnerSides::new_table(uint32_t join) const {
                                          op::join_needs(program_, join), inner_[join].current());
 }
 
-// What the finished table of the whole inner side is cached under; without a name: nowhere.
+// The name under which the finished table of the whole inner side is cached; empty: it is not cached.
 columnar::RowsOrigin InnerSides::origin_of(uint32_t join) const {
   const op::BuildText made =
       op::build_text(program_, join, op::join_needs(program_, join), options_.single_byte_encoding);
@@ -92,7 +92,7 @@ std::shared_ptr<device::CachedJoin> InnerSides::cacheable(uint32_t join,
   return origin.name.empty() ? nullptr : std::make_shared<device::CachedJoin>(std::move(origin));
 }
 
-// True: `cached` is on one of the devices, and is the join's table now.
+// True: a device has `cached`, which is now the join's table.
 Result<bool> InnerSides::take_cached(uint32_t join, const std::shared_ptr<device::CachedJoin>& cached,
                                      const std::vector<device::Device*>& devices, BuildListener& listener,
                                      const InterruptCheck& interrupt) {
@@ -112,11 +112,11 @@ Result<bool> InnerSides::take_cached(uint32_t join, const std::shared_ptr<device
   return true;
 }
 
-// The table is measured and divided when it does not fit. True when it is that of all rows, and none of them was
-// PostgreSQL's to decide.
+// Builds the table. One that does not fit is measured and divided. Returns true when the table has all rows and none of
+// them was a fallback row.
 Result<bool> InnerSides::make_table(uint32_t index, const RunMaker& runs, BuildListener& listener,
                                     const InterruptCheck& interrupt) {
-  /// What progress() tells of, while it runs.
+  /// Announces the running pipeline for progress().
   struct Building {
     Building(BuildListener& told, const PipelineRun& run, uint32_t pipeline) : listener(told) {
       listener.begin_build(run, pipeline);
@@ -171,7 +171,7 @@ int64_t InnerSides::memory() const {
 double InnerSides::match_fraction(uint32_t join) const {
   const auto rows = static_cast<double>(inner_[join].measured ? inner_[join].rows : tables_[join]->rows());
   const double scanned = static_cast<double>(std::max<int64_t>(1, rows_scanned_[join]));
-  // The inner side is the smaller one, whose keys are some of the outer's, even where it comes without a filter.
+  // The inner side is the smaller one, and its keys are only some of the outer side's, even without a filter.
   const auto range = static_cast<double>(tables_[join]->table().direct.range);
   const bool smaller = plan::ends_probing(program_.joins[join].kind) && range > 0;
   return std::min(rows / scanned, smaller ? rows / range : 1);
@@ -203,7 +203,7 @@ bool InnerSides::is_in_part(uint32_t join, const std::vector<plan::Constant>& ke
   return !is_divided_by_key(join) || tables_[join]->is_in_partition(trimmed_keys(join, keys));
 }
 
-// Rows of the outer side probe one part. Those of a spatial join probe all of them.
+// A row of the outer side probes one part only. In spatial joins it probes all parts.
 bool InnerSides::is_divided_by_key(uint32_t join) const {
   return !is_spatial(join) && !tables_[join]->partition().is_whole();
 }
@@ -223,8 +223,9 @@ bool InnerSides::has_further_parts() const {
                      [this](uint32_t join) { return has_further_part(join); });
 }
 
-// Every combination of the inner sides' parts is one pass over the outer side: the next part of the first join that has
-// one, and the first part of those before it. So the parts of a join go by while those behind it stay.
+// Every combination of the inner sides' parts is one pass over the outer side. This goes to the next part of the first
+// join that has one, and to the first part of the joins before it. So the parts of a join change while those of later
+// joins stay.
 std::vector<uint32_t> InnerSides::next_parts() {
   std::vector<bool> changed(inner_.size(), false);
   for (const uint32_t join : main_joins()) {
@@ -242,13 +243,12 @@ std::vector<uint32_t> InnerSides::next_parts() {
   return pipelines;
 }
 
-// Passes are made over the last pipeline; what another one probes has to be there as a whole.
+// Passes are made over the last pipeline; tables that other pipelines probe must be there as a whole.
 bool InnerSides::is_main_join(uint32_t join) const {
   return std::find(main_joins().begin(), main_joins().end(), join) != main_joins().end();
 }
 
-// Parts that the inner side of `join` may have, so that their combinations with those of the others are no more than
-// kMostPasses.
+// The most parts that the inner side of `join` may have, so that all combinations of parts are at most kMostPasses.
 size_t InnerSides::most_parts(uint32_t join) const {
   size_t others = 1;
   for (const uint32_t other : main_joins())
@@ -256,7 +256,7 @@ size_t InnerSides::most_parts(uint32_t join) const {
   return std::max<size_t>(1, kMostPasses / others);
 }
 
-// char(n) keys are held without their padding.
+// Keys of type char(n) are held without padding.
 std::vector<plan::Constant> InnerSides::trimmed_keys(uint32_t join, std::vector<plan::Constant> keys) const {
   const size_t compared = is_spatial(join) ? 0 : keys.size();
   for (size_t i = 0; i < compared; ++i) {

@@ -18,18 +18,18 @@
 
 namespace strom::engine::exec {
 
-/// Which of several devices a morsel belongs to: in every query the same, so that each finds the columns that it has
-/// cached, and what one caches no other does. Where a device is left out, only its morsels go to others (D. Thaler, C.
-/// V. Ravishankar, "Using name-based mappings to increase hit rates", 1998).
+/// Decides which of several devices a morsel belongs to. It is the same device in every query, so each device finds the
+/// columns that it has cached, and no column is cached twice. If a device is left out, only its morsels go to others
+/// (D. Thaler, C. V. Ravishankar, "Using name-based mappings to increase hit rates", 1998).
 class MorselAffinity {
  public:
-  /// `numbers` tells the devices apart in every query; `near`: for each storage of the source the places among them of
-  /// those that it prefers, empty: all.
+  /// `numbers` identify the devices in every query. `near`: for each storage of the source, the places in `numbers` of
+  /// the devices that it prefers, empty: all.
   MorselAffinity(std::vector<uint32_t> numbers, std::vector<std::vector<uint32_t>> near)
       : numbers_(std::move(numbers)), near_(std::move(near)) {}
 
   size_t count() const { return std::max<size_t>(1, numbers_.size()); }
-  /// Of piece `piece` of chunk `chunk`.
+  /// The device's place for piece `piece` of chunk `chunk`.
   size_t of(const op::ChunkSource& source, int64_t chunk, int64_t piece) const {
     if (numbers_.size() <= 1) return 0;
     const uint64_t hash =
@@ -55,15 +55,15 @@ class MorselAffinity {
   const std::vector<std::vector<uint32_t>> near_;
 };
 
-/// Hands out morsels of a source, chunk after chunk: to the threads of each device its own first, then those of others,
-/// so that none has nothing to do. A fed source's chunks are loaded by whoever takes them.
+/// Hands out morsels of a source, chunk after chunk. A device's threads get the device's own morsels first, then those
+/// of other devices, so that none is idle. A fed source's chunks are loaded by whoever takes them.
 ///
-/// With lanes, where there are no devices, morsels are dealt out to these in turns, in the order of the source's rows
-/// (fed ones by their stripes), and each lane's are run one after another, by whichever thread: what a lane sees does
+/// With lanes, where there are no devices, morsels are dealt out to the lanes in turns, in the order of the source's
+/// rows (fed ones by their stripes). A lane's morsels run one after another, on any thread. So what a lane sees does
 /// not depend on time.
 class MorselQueue {
  public:
-  /// Chunks without any of the `wanted` keys are left out. `lanes`: 0 for none.
+  /// Chunks without any of the `wanted` keys are left out. `lanes`: 0 for no lanes.
   MorselQueue(const op::ChunkSource& source, int64_t morsel_rows, std::vector<op::ColumnKeys> wanted,
               MorselAffinity affinity, size_t lanes = 0)
       : source_(source),
@@ -78,14 +78,14 @@ class MorselQueue {
   }
 
   /// For a thread of device `device`, 0 where there is none. False at the end; an error of the source is returned once.
-  /// `waits`: for chunks that are yet to be fed.
+  /// `waits`: waits for chunks that are yet to be fed.
   Result<bool> next(op::Morsel* morsel, bool waits, size_t device) {
     if (lanes_ > 0) return next_of_lanes(morsel, waits);
     return source_.feeder() != nullptr ? next_fed(morsel, waits, device) : next_slice(morsel, waits, device);
   }
 
-  /// A morsel that next() has given has been run, with fallback rows or without: its lane is free for another thread.
-  /// True when it was the last of its chunk, of which there are fallback rows as *has_fallback tells.
+  /// Called when a morsel of next() has been run: its lane is free for another thread. True when it was the last of its
+  /// chunk; *has_fallback tells whether the chunk has fallback rows.
   bool end(const op::Morsel& morsel, bool* has_fallback) {
     if (lanes_ == 0) return true;
     bool was_last;
@@ -102,12 +102,12 @@ class MorselQueue {
     return was_last;
   }
 
-  /// Fed chunks that nobody has taken yet.
+  /// Fed chunks that no thread has taken yet.
   int64_t ready() {
     std::lock_guard lock(mutex_);
     return lanes_ > 0 ? static_cast<int64_t>(shares_[0].chunks.size()) : untaken_;
   }
-  /// The thread that feeds.
+  /// Called by the thread that feeds, for each chunk.
   void add_fed() {
     Share& share = share_of_chunk(chunks_);
     {
@@ -117,7 +117,7 @@ class MorselQueue {
     }
     fed_.notify_one();
   }
-  /// No more will be fed.
+  /// Called when no more chunks will be fed.
   void end_feeding() {
     {
       std::lock_guard lock(mutex_);
@@ -125,7 +125,7 @@ class MorselQueue {
     }
     fed_.notify_all();
   }
-  /// Nobody is to wait any more.
+  /// Ends all waits.
   void stop() {
     {
       std::lock_guard lock(mutex_);
@@ -134,7 +134,7 @@ class MorselQueue {
     fed_.notify_all();
   }
 
-  /// Rows of a morsel of pages, once they are known.
+  /// Adds the rows of a morsel of pages, once their number is known.
   void add_rows(int64_t rows) { rows_ += rows; }
 
   int64_t chunks() const { return chunks_; }
@@ -150,15 +150,15 @@ class MorselQueue {
   }
 
   struct Share {
-    std::deque<int64_t> chunks;      // that nobody has loaded yet
+    std::deque<int64_t> chunks;      // not loaded yet
     std::deque<op::Morsel> morsels;  // of chunks that were loaded
-    bool is_taken = false;           // a lane of which a morsel runs
+    bool is_taken = false;           // a morsel of the lane is running
   };
 
-  /// With lanes, chunks that are yet to be loaded are all in one share.
+  /// With lanes, all chunks that are yet to be loaded are in one share.
   Share& share_of_chunk(int64_t chunk) { return shares_[lanes_ > 0 ? 0 : affinity_.of(source_, chunk, 0)]; }
 
-  /// The free lane that is behind the others; nullptr: none has a morsel.
+  /// The free lane with the oldest morsel; nullptr: no free lane has a morsel.
   Share* free_lane() {
     Share* behind = nullptr;
     for (Share& share : shares_) {
@@ -168,7 +168,7 @@ class MorselQueue {
     return behind;
   }
 
-  /// The device's own share if it has some of `what`, else the one with the most; nullptr: none has any.
+  /// The device's own share if it has some of `what`, else the share with the most; nullptr: no share has any.
   template <class T>
   Share* share_with(std::deque<T> Share::* what, size_t device) {
     if (!(shares_[device].*what).empty()) return &shares_[device];
@@ -198,8 +198,8 @@ class MorselQueue {
     return true;
   }
 
-  /// Of chunks that were loaded, before others are. Threads load at the same time, which takes long where there is
-  /// something to decompress; `waits`: for what others are loading.
+  /// Takes morsels of loaded chunks before it loads others. Threads load at the same time, because decompression takes
+  /// long. `waits`: also waits for chunks that other threads are loading.
   Result<bool> next_slice(op::Morsel* morsel, bool waits, size_t device) {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -226,7 +226,7 @@ class MorselQueue {
     }
   }
 
-  /// Chunks are loaded when there is too little to run. Fed ones hold pages until they have been run.
+  /// Loads chunks when there are too few morsels to run. Fed chunks hold pages until they have been run.
   Result<bool> next_of_lanes(op::Morsel* morsel, bool waits) {
     std::unique_lock lock(mutex_);
     std::deque<int64_t>& unloaded = shares_[0].chunks;
@@ -259,7 +259,7 @@ class MorselQueue {
     morsel->is_away = is_away;
   }
 
-  /// Without the lock while it loads.
+  /// Loads without holding the lock.
   Status load_chunk(Share* from, std::unique_lock<std::mutex>* lock) {
     const int64_t chunk = from->chunks.front();
     from->chunks.pop_front();
@@ -280,7 +280,7 @@ class MorselQueue {
     return Status::ok();
   }
 
-  /// To the lanes, when all chunks before it have been: nullptr for a chunk that is left out.
+  /// Gives a chunk to the lanes once all chunks before it have been given. nullptr: the chunk is left out.
   Status deal_out(int64_t chunk, std::shared_ptr<const columnar::BatchView> batch) {
     if (lanes_ == 0) return {};
     loaded_chunks_[chunk] = std::move(batch);
@@ -302,7 +302,7 @@ class MorselQueue {
                     static_cast<uint64_t>(dealt_morsels_));
   }
 
-  /// A chunk without rows is to be released, too.
+  /// A chunk without rows has to be released, too.
   void deal_out_stripes(int64_t chunk, const std::shared_ptr<const columnar::BatchView>& batch) {
     const std::vector<op::ChunkSource::Stripe> stripes = source_.stripes(chunk);
     for (size_t i = 0; i < stripes.size(); ++i) {
@@ -322,7 +322,7 @@ class MorselQueue {
   }
 
   Result<columnar::BatchView> load_unlocked(int64_t chunk, std::unique_lock<std::mutex>* lock) {
-    struct Loading {  // whoever waits goes on even if there is no memory
+    struct Loading {  // waiting threads go on even if memory runs out
       MorselQueue* queue;
       std::unique_lock<std::mutex>* lock;
       ~Loading() {
@@ -338,14 +338,14 @@ class MorselQueue {
     return source_.chunk(chunk);
   }
 
-  /// Columns of a chunk that is being loaded. Threads that have nothing to run help whoever loads it.
+  /// Columns of a chunk that is being loaded. Idle threads help the loading thread.
   struct UnloadedColumns {
     int64_t chunk, count;
-    int64_t next = 0;  // that nobody has begun with
+    int64_t next = 0;  // the next column that no thread has begun
     int running = 0;
   };
 
-  /// Ends when nobody loads a column any more, even if there is no memory.
+  /// Ends when no thread loads a column any more, even if memory runs out.
   void load_columns(int64_t chunk, int64_t count) {
     std::unique_lock lock(mutex_);
     struct Ending {
@@ -386,7 +386,7 @@ class MorselQueue {
                        [](const UnloadedColumns& columns) { return columns.next < columns.count; });
   }
 
-  /// False when there is none.
+  /// False when no column is left to load.
   bool load_other_column(std::unique_lock<std::mutex>* lock) {
     for (UnloadedColumns& columns : unloaded_columns_) {
       if (columns.next == columns.count) continue;
@@ -405,14 +405,14 @@ class MorselQueue {
   std::mutex mutex_;
   std::vector<Share> shares_;  // for each device, or each lane
   int64_t untaken_ = 0;        // chunks of a fed source, morsels of lanes
-  // With lanes: chunks that wait for one before them, and how many chunks and morsels the lanes have got.
+  // With lanes: chunks that wait for an earlier one, and how many chunks and morsels were dealt out.
   std::map<int64_t, std::shared_ptr<const columnar::BatchView>> loaded_chunks_;
   int64_t dealt_chunks_ = 0, dealt_morsels_ = 0;
   struct Dealt {
-    int64_t morsels = 0;  // that have not been run
+    int64_t morsels = 0;  // not run yet
     bool has_fallback = false;
   };
-  std::map<int64_t, Dealt> dealt_;  // chunks
+  std::map<int64_t, Dealt> dealt_;  // by chunk
   bool is_stopped_ = false;
   std::condition_variable fed_;
   bool all_fed_ = false;

@@ -38,12 +38,12 @@ void NeededSides::set_reached(uint32_t join, bool is_reached) {
     unreached_ = std::min(unreached_, place);
 }
 
-/// No probing row gets past the join, or changes what does.
+/// True when no probing row gets past the join, nor affects which rows do.
 bool NeededSides::stops(const Side& side) {
   return !plan::may_miss(side.kind) && side.kind != JoinKind::kAnti && (side.is_empty || side.matches_nothing);
 }
 
-/// Rows of the inner side go on by themselves.
+/// True when rows of the inner side go on by themselves.
 bool NeededSides::emits(const Side& side) { return plan::keeps_unmatched(side.kind) && !side.is_empty; }
 
 bool NeededSides::is_needed(uint32_t join) const {

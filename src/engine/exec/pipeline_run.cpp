@@ -20,7 +20,7 @@ namespace {
 /// Result batches that wait for the consumer, per thread.
 constexpr size_t kQueuedPerThread = 4;
 constexpr auto kPollInterval = std::chrono::milliseconds(10);
-/// What prepared constants may take of however small a budget.
+/// Prepared constants may take this much, however small the budget is.
 constexpr int64_t kLeastPrepared = 1 << 20;
 
 }  // namespace
@@ -46,7 +46,7 @@ PipelineRun::PipelineRun(const plan::Program& program, uint32_t index, op::Assem
               [this](std::shared_ptr<const op::ResultBatch> batch) { push(std::move(batch)); }),
       lane_workers_(lanes_) {
   for (device::Device* device : devices) devices_.push_back(std::make_unique<OpenedDevice>(device));
-  // What is left is for the parts in which full tables meet.
+  // The rest of the budget is for the parts that full tables are combined in.
   group_budget_ =
       options.memory_budget / 4 / std::max<int64_t>(1, lanes_ > 0 ? static_cast<int64_t>(lanes_) : options.threads);
   start_ = std::chrono::steady_clock::now();
@@ -143,7 +143,7 @@ std::shared_ptr<const op::ResultBatch> PipelineRun::pop_result() {
 
 std::vector<op::FallbackRow> PipelineRun::take_fallback_rows() {
   std::lock_guard lock(mutex_);
-  // Their states are combined with those of groups in the order in which they are decided.
+  // Their states are combined with the groups' states in the order in which PostgreSQL evaluates the rows.
   if (lanes_ > 0)
     std::stable_sort(fallback_.begin(), fallback_.end(), [](const op::FallbackRow& a, const op::FallbackRow& b) {
       return std::tie(a.chunk, a.row, a.inner_rows) < std::tie(b.chunk, b.row, b.inner_rows);
@@ -378,7 +378,7 @@ Status PipelineRun::run_morsel(WorkerSlot& slot, op::Morsel* morsel, const op::W
 // ---- threads and morsels ----
 
 void PipelineRun::feed(const InterruptCheck& interrupt) {
-  // Of lanes some chunks that were loaded wait for their turn.
+  // With lanes, some loaded chunks wait for their turn.
   if (feed_limit_ == 0 && lanes_ > 0) feed_limit_ = std::max<int64_t>(1, feeder_->limit(options_.lanes) / 2);
   if (feed_limit_ == 0) feed_limit_ = std::max<int64_t>(1, feeder_->limit(options_.threads));
   while (!all_fed_ && !stopping_.load() && queue_.ready() < feed_limit_) {
@@ -394,29 +394,29 @@ void PipelineRun::feed(const InterruptCheck& interrupt) {
   }
 }
 
-/// By the calling thread alone, which may ask the source.
+/// Only on the calling thread, which may ask the source.
 void PipelineRun::count_threads() {
   const int64_t all_rows = source_.total_rows();
-  // What a single morsel could hold is done before a thread would have started. Chunks that are fed are as small for
-  // a device as for the CPU.
+  // A single morsel's work is done before a thread would have started. Chunks that are fed are as small for a device as
+  // for the CPU.
   const int64_t rows = feeder_ != nullptr ? std::min(morsel_rows_, options_.morsel_rows) : morsel_rows_;
   const int64_t useful = (all_rows + rows - 1) / rows;
   thread_count_ = exhausted_ ? 1 : static_cast<int>(std::clamp<int64_t>(useful, 1, std::max(1, options_.threads)));
   if (lanes_ > 0) thread_count_ = std::min(thread_count_, static_cast<int>(lanes_));
   const auto devices = std::max(1, static_cast<int>(devices_.size()));
-  // How many rows are fed is an estimate.
+  // The number of fed rows is an estimate.
   share_ = {(thread_count_ + devices - 1) / devices,
             feeder_ != nullptr ? morsel_rows_ : std::min(morsel_rows_, all_rows)};
 }
 
 void PipelineRun::start_threads() {
   const base::BlockedSignals blocked;
-  std::lock_guard lock(mutex_);  // the first threads may end while the last are made
+  std::lock_guard lock(mutex_);  // the first threads may end while the last ones are started
   for (int i = 1; i < thread_count_; ++i) {
     ++running_;
     try {
       threads_.emplace_back([this, i] { thread_main(static_cast<size_t>(i)); });
-    } catch (const std::system_error&) {  // no more threads to be had: the others do the work
+    } catch (const std::system_error&) {  // no more threads can be started: the others do the work
       --running_;
       return;
     }
@@ -501,7 +501,7 @@ Result<bool> PipelineRun::take_and_run(WorkerSlot& slot, bool waits, const op::W
   bool has_fallback = fallback_rows(slot) > fallback_before;
   if (lanes_ > 0) groups_.end_morsel(morsel.number);
   if (queue_.end(morsel, &has_fallback) && feeder_ != nullptr) feeder_->release(morsel.chunk, has_fallback);
-  // The calling thread may have found all lanes taken, or its feeder wait for pages.
+  // The calling thread may have found all lanes taken, or its feeder may wait for pages.
   if (morsel.batch->pages != nullptr || lanes_ > 0) tell_news();
   if (status.is_ok()) return true;
   if (status.code() == ErrorCode::kCancelled) return false;

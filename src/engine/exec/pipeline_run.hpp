@@ -1,4 +1,4 @@
-// One pipeline while it runs: its threads, the queue of its results, and what is left to do at its end. Made by
+// One pipeline while it runs: its threads, the queue of its results, and the work at its end. Made by
 // exec/run_maker.cpp.
 #pragma once
 
@@ -25,15 +25,15 @@ namespace strom::engine::exec {
 /// The workers of one pipeline while it runs.
 class PipelineRun final : public op::WorkerSink {
  public:
-  /// `devices`: where tiles run; none: on the CPU. `in_order`: groups see the rows in the source's order.
+  /// `devices`: where tiles run; empty: on the CPU. `in_order`: groups see the rows in the source's order.
   PipelineRun(const plan::Program& program, uint32_t index, op::Assembly assembly, const op::ChunkSource& source,
               const Options& options, const std::vector<device::Device*>& devices, op::JoinBuild* build,
               bool nothing_matches, std::vector<op::ColumnKeys> wanted, bool in_order);
   ~PipelineRun() override { stop(); }
 
-  /// All of it, by the caller and the threads.
+  /// Runs the whole pipeline, on the caller's thread and the others.
   Status run_to_end(const InterruptCheck& interrupt);
-  /// As far as the first row that is put out, or that PostgreSQL has to decide; true when there is one.
+  /// Runs as far as the first output row or fallback row; true when there is one.
   Result<bool> has_row(const InterruptCheck& interrupt);
 
   /// The caller's share of the work: one morsel. False when there is none left to take.
@@ -46,11 +46,11 @@ class PipelineRun final : public op::WorkerSink {
   std::shared_ptr<const op::ResultBatch> pop_result();
   std::vector<op::FallbackRow> take_fallback_rows();
 
-  /// After all morsels. False, and there is no group: equal values met that are not the same, so that which stays is a
-  /// matter of order; the rows have to be read again by a run `in_order`.
+  /// Called after all morsels. False, without any group: two values met that are equal but not the same, so the result
+  /// depends on their order. The rows have to be read again by a run `in_order`.
   Result<bool> finish_groups();
 
-  /// After all morsels: what is left on the device.
+  /// Called after all morsels: takes what is left on the device.
   Status finish_workers();
   void threads_done();
 
@@ -64,14 +64,14 @@ class PipelineRun final : public op::WorkerSink {
   // ---- statistics ----
 
   std::vector<op::StageStats> stages() const;
-  /// Adds them to those of an earlier run of the same pipeline, whose stages may be others.
+  /// Adds the stages to those of an earlier run of the same pipeline, which may have other stages.
   void add_stages_to(std::vector<op::StageStats>* sum) const;
   double milliseconds() const { return finished_ms_; }
-  /// Until now, where the caller goes on with what the run has left.
+  /// Takes the time until now, when the caller goes on with the run's remaining results.
   void take_time();
-  /// Some group is in more than one batch.
+  /// True when some group is in more than one batch.
   bool has_partial_groups() const { return groups_.has_partial_groups(); }
-  /// For a build: rows that outgrow the budget are measured rather than collected.
+  /// For a build: measures rows beyond the budget instead of collecting them.
   void measure_beyond_budget() { measures_ = true; }
   int64_t rows() const { return queue_.rows(); }
   int64_t chunks() const { return queue_.chunks(); }
@@ -79,7 +79,7 @@ class PipelineRun final : public op::WorkerSink {
   int64_t chunks_skipped() const { return queue_.skipped(); }
   int64_t fallback_count() const { return fallback_count_; }
   int64_t partial_flushes() const { return groups_.flushes(); }
-  /// Rows of morsels that ran on each of the devices.
+  /// For each device, the rows of morsels that ran there.
   std::vector<int64_t> rows_by_device() const;
   op::DeviceBytes device_bytes() const;
   int64_t device_file_bytes() const;
@@ -87,48 +87,48 @@ class PipelineRun final : public op::WorkerSink {
   int64_t memory() const;
 
  private:
-  /// One of the devices, with what its workers share once there is one.
+  /// One of the devices, with what its workers share once it is opened.
   struct OpenedDevice {
     explicit OpenedDevice(device::Device* its_device) : target(its_device) {}
     device::Device* const target;
-    std::mutex mutex;  // while it is being opened
+    std::mutex mutex;  // held while the device is being opened
     bool is_opened = false;
-    std::unique_ptr<device::DevicePipeline> pipeline;  // nullptr: there was no memory for it
+    std::unique_ptr<device::DevicePipeline> pipeline;  // nullptr: the device had no memory for it
     std::atomic<int64_t> rows{0};
   };
 
-  /// The workers of one thread: that of a device, and one of the CPU for what the device has no memory for.
+  /// The workers of one thread: one of a device, and one of the CPU for morsels that the device has no memory for.
   struct WorkerSlot {
     std::vector<op::Worker*> workers;
-    OpenedDevice* device = nullptr;  // of the first one; nullptr: the CPU
+    OpenedDevice* device = nullptr;  // of the first worker; nullptr: the CPU
     size_t share = 0;                // of the queue
   };
   static MorselAffinity affinity(const plan::Program& program, uint32_t index, const Options& options, size_t devices);
 
-  /// How many workers the rows are dealt out to in a fixed way, so that the same rows give the same results at any
-  /// time: sums of floats are rounded, and of values that are equal without being the same the last one is the minimum
-  /// and maximum. 0: it does not matter which worker gets a row. 1: PostgreSQL's sum of float4, each step of which is
-  /// rounded to float4, may be anywhere after some million rows.
+  /// How many workers the rows are dealt out to in a fixed way, so that the same rows always give the same results.
+  /// Sums of floats are rounded, and of equal values that are not the same the last one is the minimum or maximum. 0:
+  /// it does not matter which worker gets a row. 1: for PostgreSQL's sum of float4, each step of which is rounded to
+  /// float4, so that other orders differ widely after some million rows.
   static size_t lanes(const op::Assembly& assembly, const Options& options, bool in_order);
 
-  /// Takes to a device what workers share.
+  /// Copies to a device what workers share.
   Status open_device(OpenedDevice* device, const op::Worker::KeepGoing& keep_going);
 
-  /// Without memory on the device the CPU does the work.
+  /// Drops kOverBudget: without memory on the device, the CPU does the work.
   static Status unless_over_budget(const Status& status);
   void add_worker(WorkerSlot* slot, std::unique_ptr<op::Worker> worker);
   void add_cpu_worker(WorkerSlot* slot);
 
-  /// `number`: of the thread; threads take the devices in turns.
+  /// `number`: the thread's number; threads take the devices in turns.
   Status fill_slot(WorkerSlot* slot, size_t number, const op::Worker::KeepGoing& keep_going);
 
-  /// The worker of the morsel's lane, which no other thread has now.
+  /// Puts the worker of the morsel's lane into the slot. No other thread has that lane now.
   void take_lane(WorkerSlot* slot, const op::Morsel& morsel);
 
-  /// On the slot's first worker, and on the CPU where that has no memory.
+  /// Runs the morsel on the slot's first worker, or on the CPU where that worker has no memory.
   Status run_morsel(WorkerSlot& slot, op::Morsel* morsel, const op::Worker::KeepGoing& keep_going, int32_t* column);
 
-  /// Keeps chunks ready for the other threads and one for this.
+  /// Keeps chunks ready for the other threads, and one for this thread.
   void feed(const InterruptCheck& interrupt);
   void count_threads();
   void start_threads();
@@ -139,18 +139,18 @@ class PipelineRun final : public op::WorkerSink {
   bool room_in_queue();
   static int64_t fallback_rows(const WorkerSlot& slot);
 
-  /// What a device may read by itself is not read ahead.
+  /// Data that a device may read by itself is not read ahead.
   Result<bool> next_morsel(const WorkerSlot& slot, op::Morsel* morsel, bool waits);
 
-  /// Somebody else may have loaded its chunk for the device.
+  /// Another thread may have loaded the morsel's chunk for a device.
   void read_ahead_for_cpu(const op::Morsel& morsel) const;
   Result<bool> take_and_run(WorkerSlot& slot, bool waits, const op::Worker::KeepGoing& keep_going);
 
-  /// To the calling thread, which may have waited for it.
+  /// Wakes the calling thread, which may wait for news.
   void tell_news();
   void fail(const Status& status);
 
-  /// Without a message, which would need memory.
+  /// Fails without a message, which would need memory.
   void fail_for_memory() noexcept;
   void push(std::shared_ptr<const op::ResultBatch> batch);
   bool has_output();
@@ -169,17 +169,17 @@ class PipelineRun final : public op::WorkerSink {
   const int64_t morsel_rows_;
   const size_t lanes_;  // 0 for none, see lanes()
   MorselQueue queue_;
-  const bool exhausted_;  // an inner side is empty: no row can match
+  const bool exhausted_;  // an inner side is empty, so no row can match
   bool measures_ = false;
   int64_t group_budget_ = 0;
   op::GroupMerger groups_;
-  std::vector<op::Worker*> lane_workers_;  // of each lane, nullptr before its first morsel
+  std::vector<op::Worker*> lane_workers_;  // by lane, nullptr before the lane's first morsel
   bool started_ = false;
   int thread_count_ = 1;
   device::DeviceWorker::Share share_{1, 0};  // of each worker of a device
   std::chrono::steady_clock::time_point start_;
   double finished_ms_ = 0;
-  std::vector<std::unique_ptr<OpenedDevice>> devices_;  // outlive their workers
+  std::vector<std::unique_ptr<OpenedDevice>> devices_;  // declared first, so that they outlive their workers
   WorkerSlot main_slot_;
   std::vector<std::unique_ptr<op::Worker>> all_workers_;
   std::vector<std::thread> threads_;
@@ -189,7 +189,7 @@ class PipelineRun final : public op::WorkerSink {
   int running_ = 0;
   Status error_;
   bool out_of_memory_ = false;  // in a thread
-  bool has_news_ = false;       // since the calling thread has waited
+  bool has_news_ = false;       // since the calling thread's last wait
   std::deque<std::shared_ptr<const op::ResultBatch>> results_;
   std::vector<op::FallbackRow> fallback_;
   std::atomic<int64_t> fallback_count_{0};

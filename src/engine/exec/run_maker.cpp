@@ -9,9 +9,9 @@ namespace strom::engine::exec {
 
 namespace {
 
-constexpr int64_t kFirstMorselRows = 8 * 1024;  // where one row is looked for
+constexpr int64_t kFirstMorselRows = 8 * 1024;  // for runs that look for one row
 
-/// PostgreSQL rounds a sum of float4 after each step, which threads of a device cannot do one after another.
+/// PostgreSQL rounds a sum of float4 after each step. Threads of a device cannot add in that order.
 bool sums_in_order(const plan::Pipeline& pipeline) {
   return std::any_of(pipeline.aggregates.begin(), pipeline.aggregates.end(), [](const plan::Aggregate& aggregate) {
     return registry::is_coarse_sum(registry::aggregate_info(aggregate.id).acc);
@@ -71,12 +71,12 @@ std::vector<device::Device*> RunMaker::devices_for(const op::ChunkSource& source
   return devices;
 }
 
-// What the joins of the last pipeline ask of columns that the source has statistics of.
+// Keys that the joins of the last pipeline look for in columns of which the source has statistics.
 std::vector<op::ColumnKeys> RunMaker::wanted_keys(const plan::Program& program, uint32_t index,
                                                   const op::ChunkSource& source) const {
   std::vector<op::ColumnKeys> wanted;
   if (index != main_pipeline() || &program != &program_ || source.feeder() != nullptr) return wanted;
-  // Errors count for rows without a match, too.
+  // Errors count also for rows without a match.
   for (const plan::NodeId qual : program.pipelines[index].quals)
     if (plan::can_be_an_error(program, qual)) return wanted;
   for (const plan::KeyColumn& key : plan::deciding_key_columns(program)) {

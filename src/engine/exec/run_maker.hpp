@@ -14,25 +14,25 @@ namespace strom::engine::exec {
 
 class RunMaker {
  public:
-  /// All of it outlives this object.
+  /// All arguments outlive this object.
   RunMaker(const plan::Program& program, const std::vector<const op::ChunkSource*>& sources, const Options& options,
            const InnerSides& sides, const NeededSides& needed)
       : program_(program), sources_(sources), options_(options), sides_(sides), needed_(needed) {}
 
-  /// Of pipeline `index`. `build`: the table that it fills, of a build pipeline. `in_order`: groups see the rows in the
-  /// source's order.
+  /// Makes a run of pipeline `index`. `build`: the table that a build pipeline fills. `in_order`: groups see the rows
+  /// in the source's order.
   Result<std::unique_ptr<PipelineRun>> make(uint32_t index, op::JoinBuild* build, bool in_order = false) const;
-  /// Of the last pipeline of another form of the program, over the build rows of its first join.
+  /// Makes a run of the last pipeline of `program`, another form of the program, over the build rows of its first join.
   Result<std::unique_ptr<PipelineRun>> make_over_build_rows(const plan::Program& program, const op::ChunkSource& rows,
                                                             bool in_order) const;
-  /// Likewise, as far as the first row.
+  /// Makes a run of the last pipeline of `program` that looks for its first row.
   Result<std::unique_ptr<PipelineRun>> make_for_first_row(const plan::Program& program) const;
 
-  /// Those that run tiles over the source; none: the CPU does.
+  /// The devices that run tiles over the source; empty: the CPU runs them.
   std::vector<device::Device*> devices_for(const op::ChunkSource& source) const;
 
  private:
-  /// What a run of the last pipeline is for.
+  /// The purpose of a run of the last pipeline.
   enum class Kind : uint8_t { kResults, kBuildRows, kFirstRow };
 
   uint32_t main_pipeline() const { return static_cast<uint32_t>(program_.pipelines.size() - 1); }

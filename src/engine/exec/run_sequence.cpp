@@ -48,7 +48,7 @@ void RunSequence::stop() {
   if (run_) run_->stop();
 }
 
-// Views of a result may point to texts of tables that the next pass drops.
+// Keeps texts alive: views of a result may point to texts of tables that the next pass drops.
 std::shared_ptr<const op::ResultBatch> RunSequence::with_texts(std::shared_ptr<const op::ResultBatch> batch) const {
   struct Held {
     std::shared_ptr<const op::ResultBatch> batch;
@@ -61,8 +61,8 @@ std::shared_ptr<const op::ResultBatch> RunSequence::with_texts(std::shared_ptr<c
   return {held, held->batch.get()};
 }
 
-// What follows a run that has ended: the build rows of the next join whose rows go on by themselves, or the next pass
-// over the outer side. False when there is nothing.
+// Makes the run that follows one that has ended: over the build rows of the next join whose rows go on by themselves,
+// or the next pass over the outer side. False when nothing follows.
 Result<bool> RunSequence::next_run(const InterruptCheck& interrupt) {
   const size_t place = next_build_rows();
   if (place == main_joins().size() && !sides_.has_further_parts()) return false;
@@ -82,16 +82,16 @@ Status RunSequence::next_pass(const InterruptCheck& interrupt) {
   return begin();
 }
 
-// Place of the last join that no probing row gets past: what comes before its build rows goes nowhere. -1: there is
-// none.
+// Place of the last join that no probing row gets past. Build rows of earlier joins go nowhere. -1: there is no such
+// join.
 size_t RunSequence::last_end() const {
   size_t place = main_joins().size();
   while (place > 0 && !plan::ends_probing(program_.joins[main_joins()[place - 1]].kind)) --place;
   return place - 1;
 }
 
-// Place of the next join whose build rows go on by themselves and are known now: when all parts of the joins before it
-// have been joined with it.
+// Place of the next join whose build rows go on by themselves and are known now, because all parts of the joins before
+// it have been joined with it.
 size_t RunSequence::next_build_rows() const {
   for (size_t place = 0; place < main_joins().size(); ++place) {
     const uint32_t join = main_joins()[place];
@@ -114,7 +114,7 @@ Status RunSequence::start_build_rows(size_t place) {
   return Status::ok();
 }
 
-// The run that has ended once more, which has given no results yet.
+// Repeats the run that has ended, which has given no results yet.
 Status RunSequence::run_in_order() {
   run_.reset();
   auto run = is_over_outer_side() ? runs_.make(main_pipeline(), nullptr, true)

@@ -14,11 +14,11 @@
 
 namespace strom::engine::exec {
 
-/// What an execution does between the runs.
+/// Work of an execution between the runs.
 class SequenceListener {
  public:
   virtual ~SequenceListener() = default;
-  /// The fallback rows of a run that something follows.
+  /// Takes the fallback rows of a run that is not the last one.
   virtual Status take_pass_end(const std::vector<op::FallbackRow>& rows) = 0;
   virtual Status make_table_again(uint32_t pipeline, const InterruptCheck& interrupt) = 0;
   virtual void end_run(const PipelineRun& run, bool over_outer_side) = 0;
@@ -26,24 +26,24 @@ class SequenceListener {
 
 class RunSequence {
  public:
-  /// All of it outlives this object.
+  /// All arguments outlive this object.
   RunSequence(const plan::Program& program, InnerSides& sides, const RunMaker& runs, SequenceListener& listener)
       : program_(program), sides_(sides), runs_(runs), listener_(listener) {}
 
   bool has_begun() const { return run_ != nullptr; }
-  /// All inner sides have their tables.
+  /// Begins the first run. All inner sides must have their tables.
   Status begin();
 
   /// Next result batch, or nullptr when there is none left.
   Result<std::shared_ptr<const op::ResultBatch>> next(const InterruptCheck& interrupt);
   std::vector<op::FallbackRow> take_fallback_rows();
-  /// All groups are there, each in one batch, and no row is a fallback row.
+  /// True when all groups are there, each in one batch, and no row is a fallback row.
   bool has_all_groups() const;
   void stop();
 
-  /// The one that runs or was the last; nullptr before begin().
+  /// The running or last run; nullptr before begin().
   const PipelineRun* run() const { return run_.get(); }
-  /// It reads the outer side rather than build rows.
+  /// True when the run reads the outer side, false when it reads build rows.
   bool is_over_outer_side() const { return build_rows_program_ == nullptr; }
 
  private:
@@ -61,13 +61,13 @@ class RunSequence {
   InnerSides& sides_;
   const RunMaker& runs_;
   SequenceListener& listener_;
-  std::unique_ptr<plan::Program> build_rows_program_;  // run_'s, while it runs over build rows
+  std::unique_ptr<plan::Program> build_rows_program_;  // run_'s program while it runs over build rows
   std::unique_ptr<op::BuildRows> build_rows_;
-  size_t build_rows_at_ = 0;     // place of the join that they are of
+  size_t build_rows_at_ = 0;     // place of the join of these build rows
   size_t build_rows_begin_ = 0;  // first place whose build rows are still to come in this pass
   int64_t passes_ = 0;           // that have ended
   bool finished_ = false;
-  std::unique_ptr<PipelineRun> run_;  // the last, so that its threads end before what they read is gone
+  std::unique_ptr<PipelineRun> run_;  // declared last, so that its threads end before what they read is gone
 };
 
 }  // namespace strom::engine::exec
