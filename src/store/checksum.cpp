@@ -29,7 +29,7 @@ constexpr Tables make_tables() {
 
 constexpr Tables kTables = make_tables();
 
-/// The register after these bytes.
+/// The register of the CRC after these bytes.
 uint64_t run_tables(uint64_t state, const uint8_t* bytes, size_t size) {
   for (; size >= kSlices; bytes += kSlices, size -= kSlices) {
     uint64_t word;
@@ -42,7 +42,7 @@ uint64_t run_tables(uint64_t state, const uint8_t* bytes, size_t size) {
   return state;
 }
 
-/// The register after these bytes, by the fastest way that the processor has.
+/// The register of the CRC after these bytes, by the fastest method that the processor supports.
 uint64_t run(uint64_t state, const uint8_t* bytes, size_t size) {
   if (size < kLeastFolded || !has_fast_crc64()) return run_tables(state, bytes, size);
   uint8_t rest[kFoldedBytes];

@@ -7,12 +7,12 @@
 namespace strom::store {
 
 namespace {
-// Since Linux 6.1, and in newer headers than Debian's. Unlike MADV_HUGEPAGE it asks for no setting of the system.
+// MADV_COLLAPSE, since Linux 6.1; Debian's headers are older. Unlike MADV_HUGEPAGE it needs no setting of the system.
 constexpr int kCollapse = 25;
 }  // namespace
 
 void* map_shared(int descriptor, uint64_t bytes, int protection) noexcept {
-  // Addresses alone, of which the mapping takes a part.
+  // Reserves addresses only. The mapping takes an aligned part of them.
   const uint64_t reserved = bytes + kHugePage;
   void* place = mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (place == MAP_FAILED) return nullptr;

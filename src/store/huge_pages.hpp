@@ -1,5 +1,5 @@
-// Memory that is read at random places, in pages of 2 MB: a look-up in small pages waits for the page tables as long as
-// for the memory. Used for store tables, published regions and their clients.
+// Maps memory that is read at random places in pages of 2 MB. With small pages, a look-up waits as long for the page
+// tables as for the memory. Used for store tables, published regions and their clients.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,12 @@ namespace strom::store {
 
 inline constexpr uint64_t kHugePage = uint64_t{2} << 20;
 
-/// Maps the first `bytes` of a file, shared, at an address where huge pages can be. nullptr, with errno: it cannot.
+/// Maps the first `bytes` bytes of a file, shared, at an address that allows huge pages. nullptr on failure, see errno.
 void* map_shared(int descriptor, uint64_t bytes, int protection) noexcept;
 
-/// Makes huge pages of those bytes [begin, end) of a mapping by map_shared() that fill some; they have memory already.
-/// Whoever maps the file sees them so. Where the system has none, nothing changes but the time that look-ups take.
+/// Turns the part of bytes [begin, end) that fills whole huge pages into huge pages. The mapping is by map_shared(),
+/// and the bytes already have memory. All processes that map the file benefit. If the system has no huge pages, only
+/// look-ups are slower.
 void collapse(void* memory, uint64_t begin, uint64_t end) noexcept;
 
 }  // namespace strom::store

@@ -1,4 +1,4 @@
-// Sizes of extents, of the published region and of the rows' heap: multiples of 16 bytes up to 1 KB, then eight steps
+// Sizes of extents in the published region and in the rows' heap: multiples of 16 bytes up to 1 KB, then eight steps
 // for each doubling.
 #pragma once
 
@@ -18,7 +18,7 @@ constexpr uint64_t bytes_of_class(uint32_t size_class) {
   return (kFineBytes << (above / kSteps)) / kSteps * (kSteps + 1 + above % kSteps);
 }
 
-/// The smallest class with room for `bytes`, which are more than none.
+/// The smallest class with room for `bytes`, which is greater than 0.
 constexpr uint32_t class_of(uint64_t bytes) {
   if (bytes <= kFineBytes) return static_cast<uint32_t>((bytes - 1) / kExtentUnit);
   const auto doubling = static_cast<uint32_t>(std::bit_width((bytes - 1) / kFineBytes)) - 1;

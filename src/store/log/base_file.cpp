@@ -13,12 +13,12 @@
 
 namespace strom::store::log {
 
-/// Before each block of rows. The last one has no rows and no bytes.
+/// Precedes each block of rows. The last block has no rows and no bytes.
 struct BlockHeader {
   uint32_t magic, rows;
-  uint64_t bytes;   // behind the header
+  uint64_t bytes;   // length of the part behind the header
   uint64_t number;  // of the block, from 0
-  uint64_t crc;     // of header, this being zero, and bytes
+  uint64_t crc;     // of the header, with 0 for this field, and the bytes
 };
 
 namespace {
@@ -34,7 +34,7 @@ struct FileHeader {
   uint64_t store_id, system_id;
   uint32_t relation, shape_bytes;
   uint64_t position, next_xid, rows, blocks, file_bytes;
-  uint64_t crc;  // of all that is above, and of the shape behind it
+  uint64_t crc;  // of all fields above and the shape behind it
 };
 
 uint64_t crc_of(FileHeader header, std::string_view shape) {

@@ -1,5 +1,5 @@
-// The base file of a store table: its committed rows at a position of the redo log. Written anew by each checkpoint,
-// under another name until it is whole. docs/format/store.md describes the bytes.
+// The base file of a store table: its committed rows at a position of the redo log. Each checkpoint writes a new one.
+// It has another name until it is complete. docs/format/store.md describes the bytes.
 #pragma once
 
 #include <cstdint>
@@ -18,28 +18,28 @@
 
 namespace strom::store::log {
 
-/// What the file says besides rows.
+/// The facts that the file contains besides rows.
 struct BaseHeader {
   Identity identity;
   rows::Shape shape;
-  uint64_t position = 0;  // redo records before it are in the file
-  uint64_t next_xid = 0;  // of the cluster, when the file was made
+  uint64_t position = 0;  // the file includes the redo records before it
+  uint64_t next_xid = 0;  // the cluster's, when the file was made
   uint64_t rows = 0;
 };
 
-/// A row of the file. Transactions are 0 where everybody sees the row, and nobody has ended it.
+/// A row of the file. Transactions are 0 if everybody sees the row and nobody has ended it.
 struct BaseRow {
   rows::Slot slot;
-  uint64_t xmin = 0, xmax = 0;  // with their epochs
+  uint64_t xmin = 0, xmax = 0;  // with epochs
 };
 
 class BaseWriter {
  public:
-  /// Begins `path`.new. Errors: those of opening.
+  /// Begins a file named `path`.new. Errors: those of opening.
   static Result<BaseWriter> begin(const std::string& path, const BaseHeader& header);
-  /// `image` is from append_row().
+  /// Adds a row; `image` comes from append_row().
   Status add(const BaseRow& row, std::string_view image);
-  /// Ends the file, gives it its name, and makes both durable where `is_durable`.
+  /// Completes the file and renames it to `path`. If `is_durable`, both are on the device afterwards.
   Status finish(bool is_durable);
   /// Removes the file unless finish() was called.
   ~BaseWriter();
@@ -61,12 +61,12 @@ class BaseWriter {
 
 class BaseReader {
  public:
-  /// Errors: kCorruptFile, kUnsupported, those of opening.
+  /// Opens a base file. Errors: kCorruptFile, kUnsupported, those of opening.
   static Result<BaseReader> open(const std::string& path);
   const BaseHeader& header() const { return header_; }
 
   using EachRow = std::function<Status(const BaseRow& row, std::span<const rows::Cell> cells)>;
-  /// Errors: kCorruptFile with the offset; those of `each`.
+  /// Calls `each` for all rows. Errors: kCorruptFile with the offset; those of `each`.
   Status read_rows(const EachRow& each) const;
 
  private:
@@ -75,7 +75,7 @@ class BaseReader {
 
   File file_;
   BaseHeader header_;
-  uint64_t begin_ = 0;  // of the blocks
+  uint64_t begin_ = 0;  // offset of the blocks
 };
 
 }  // namespace strom::store::log

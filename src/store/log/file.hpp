@@ -1,4 +1,5 @@
-// A file of the store by its descriptor: whole reads and writes at offsets, errors as Status with the path.
+// A file of the store, used by its descriptor. Reads and writes at offsets are complete; errors are Status values with
+// the path.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +18,13 @@ class File {
   File& operator=(File&& other) noexcept;
   ~File() { close(); }
 
-  /// `flags` are those of open(2); new files are the owner's alone. Errors: those of base::os_error().
+  /// `flags` are those of open(2). Only the owner can access new files. Errors: those of base::os_error().
   static Result<File> open(const std::string& path, int flags);
 
-  Status read_at(uint64_t offset, void* to, uint64_t bytes) const;  // kCorruptFile where the file ends before
+  Status read_at(uint64_t offset, void* to, uint64_t bytes) const;  // kCorruptFile if the file is too short
   Result<uint64_t> read_some(uint64_t offset, void* to, uint64_t bytes) const;
   Status write_at(uint64_t offset, const void* from, uint64_t bytes) const;
-  /// On the device when it returns. After a failure nobody knows what is there.
+  /// Waits until the file is on the device. After a failure, the content on the device is unknown.
   Status sync() const;
   Status allocate(uint64_t offset, uint64_t bytes) const;
   Result<uint64_t> size() const;
@@ -40,7 +41,7 @@ class File {
   int descriptor_ = -1;
 };
 
-/// The folder's entries are on the device when it returns.
+/// Waits until the entries of the file's folder are on the device.
 Status sync_folder_of(const std::string& path);
 
 /// "file X is damaged at offset N: WHAT".

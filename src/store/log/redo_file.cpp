@@ -22,7 +22,7 @@ struct FileHeader {
   uint64_t store_id, system_id;
   uint32_t relation, reserved;
   uint64_t ring_bytes;
-  uint64_t crc;  // of all that is above
+  uint64_t crc;  // of all fields above
 };
 
 uint64_t crc_of(const void* record, uint64_t bytes) {
@@ -116,7 +116,7 @@ Status RedoFile::write(uint64_t position, const void* from, uint64_t bytes) cons
   return file_.write_at(kRedoHeaderBytes, static_cast<const char*>(from) + first, bytes - first);
 }
 
-/// What is behind the file's end reads as zeros.
+/// Reads bytes; those behind the end of the file read as zeros.
 Status RedoFile::read(uint64_t position, void* to, uint64_t bytes) const {
   const uint64_t until_end = ring_bytes_ - position % ring_bytes_, first = std::min(bytes, until_end);
   STROM_ASSIGN(const uint64_t done, file_.read_some(offset_of(position), to, first));
@@ -128,7 +128,8 @@ Status RedoFile::read(uint64_t position, void* to, uint64_t bytes) const {
   return Status::ok();
 }
 
-/// Reads the record at `position` into `buffer`. False: there is no whole one. `torn_bytes`: of what looks like one.
+/// Reads the record at `position` into `buffer`. False: there is no complete record. `torn_bytes`: length of an
+/// incomplete one.
 bool RedoFile::read_record(uint64_t position, uint64_t begin, std::vector<uint64_t>* buffer,
                            uint64_t* torn_bytes) const {
   *torn_bytes = 0;
@@ -158,12 +159,12 @@ Result<RedoFile::Replayed> RedoFile::replay(uint64_t begin, const EachRecord& ea
   return replayed;
 }
 
-/// Whether the log really ends at `end`: a record behind it may tell that there was more.
+/// Checks that the log ends at `end`: a later record may prove that there was more.
 Status RedoFile::check_tail(uint64_t end, uint64_t begin) const {
   constexpr uint64_t kWindow = 1 << 20;
   std::vector<uint64_t> window(kWindow / kAlign), buffer;
   STROM_ASSIGN(const uint64_t size, file_.size());
-  // Nothing was ever written behind the file's end, unless the ring has turned.
+  // Nothing was written behind the end of the file, unless the ring has wrapped around.
   const uint64_t stored = size > kRedoHeaderBytes ? size - kRedoHeaderBytes : 0;
   const uint64_t last = begin + ring_bytes_;
   for (uint64_t at = end; at < last; at += kWindow) {

@@ -1,5 +1,5 @@
-// The redo log of a store table: a ring in a file. Positions count bytes since the log was made; position p is at
-// p modulo the ring's size. docs/format/store.md describes the bytes.
+// The redo log of a store table: a ring in a file. Positions count bytes since the log was made. Position p is at
+// offset p modulo the ring's size. docs/format/store.md describes the bytes.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ namespace strom::store::log {
 inline constexpr uint64_t kRedoHeaderBytes = 4096;
 inline constexpr uint64_t kMaxRecord = (2 << 20) + 4096;
 
-/// Before each record. All records are multiples of 8 bytes.
+/// Precedes each record. The size of a record is a multiple of 8 bytes.
 struct RecordHeader {
   uint32_t magic;
-  uint32_t bytes;     // with the header
-  uint64_t position;  // its own
-  uint64_t durable;   // everything before this was on the device when the record was made
-  uint64_t xid;       // of the transaction, with its epoch
-  uint64_t crc;       // of header, this being zero, and operations
+  uint32_t bytes;     // including the header
+  uint64_t position;  // the record's position
+  uint64_t durable;   // everything before it was on the device when the record was made
+  uint64_t xid;       // the transaction, with its epoch
+  uint64_t crc;       // of the header, with 0 for this field, and the operations
 };
 inline constexpr uint32_t kRecordMagic = 0x4F444552;  // "REDO"
 
@@ -38,40 +38,40 @@ inline constexpr uint64_t kOperationBytes = 1 + sizeof(rows::Slot);
 /// Appends an operation; `image` is empty for kEnd.
 void append_operation(Operation operation, rows::Slot slot, std::string_view image, std::string* bytes);
 
-/// A record is begun, operations are appended to it, at most kMaxRecord bytes in all, and it is ended. It becomes whole
-/// by seal_record().
+/// begin_record() begins a record, and end_record() ends it. Operations are appended in between, for at most kMaxRecord
+/// bytes in all. seal_record() completes it.
 void begin_record(std::string* record);
 void end_record(uint64_t xid, std::string* record);
-/// All of that at once.
+/// Makes a complete record of `operations`, except for seal_record().
 std::string make_record(uint64_t xid, std::string_view operations);
-/// Sets what depends on where the record goes. `record` is aligned to 8 bytes.
+/// Sets the fields that depend on the record's position. `record` is aligned to 8 bytes.
 void seal_record(void* record, uint64_t position, uint64_t durable);
 
 /// The file with its ring.
 class RedoFile {
  public:
-  /// Makes a new file, with room on the device for its first bytes. Errors: kFileNotFound, kPermissionDenied, kIoError
+  /// Makes a new file, with space on the device for its first bytes. Errors: kFileNotFound, kPermissionDenied, kIoError
   /// (it exists), kDiskFull.
   static Result<RedoFile> create(const std::string& path, const Identity& identity, uint64_t ring_bytes);
-  /// Errors: kCorruptFile (no redo log, or of another store), kUnsupported (of another version), those of opening.
+  /// Errors: kCorruptFile (no redo log, or of another store), kUnsupported (another version), those of opening.
   static Result<RedoFile> open(const std::string& path, const Identity& identity);
 
   uint64_t ring_bytes() const { return ring_bytes_; }
   const File& file() const { return file_; }
 
-  /// Bytes [position, position + bytes) of the log.
+  /// Writes bytes [position, position + bytes) of the log.
   Status write(uint64_t position, const void* from, uint64_t bytes) const;
   Status sync() const { return file_.sync(); }
 
-  /// Of each record from `begin` on, in order. A failure of `each` ends it.
+  /// Called for each record from `begin` on, in order. A failure of it ends the replay.
   using EachRecord = std::function<Status(const RecordHeader& header, std::string_view operations)>;
   struct Replayed {
-    uint64_t end = 0;  // position behind the last record
+    uint64_t end = 0;  // behind the last record
     uint64_t records = 0;
-    bool is_torn = false;     // something that is not a record followed
-    uint64_t torn_bytes = 0;  // of it, as its header says; 0: not known
+    bool is_torn = false;     // bytes that are no complete record followed
+    uint64_t torn_bytes = 0;  // its length by its header; 0: unknown
   };
-  /// Errors: kCorruptFile when a record is damaged that had been on the device before a later one was made.
+  /// Errors: kCorruptFile when a record is damaged that was on the device before a later one was made.
   Result<Replayed> replay(uint64_t begin, const EachRecord& each) const;
 
  private:

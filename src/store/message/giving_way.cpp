@@ -11,13 +11,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// More than all clients and the server take together for one turn each.
+// Longer than one turn of all clients and the server together.
 constexpr auto kLong = std::chrono::milliseconds(1);
-// A thread that loses the processor for long this often has somebody beside it who does not give way.
+// If a thread loses the processor for that long this often, some other thread does not yield.
 constexpr int kOften = 8;
-constexpr int kTimes = 32;  // so the looks that are taken all the same cost some percent
+constexpr int kTimes = 32;  // so the remaining attempts cost only some percent of the time
 
-std::atomic<Clock::rep> busy_until = 0;  // of all threads: they have the same processors
+std::atomic<Clock::rep> busy_until = 0;  // shared by all threads, because they use the same processors
 
 }  // namespace
 

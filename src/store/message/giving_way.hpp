@@ -1,16 +1,16 @@
-// Waiting for another process or thread without sleeping: the processor is given away between two looks. Used by both
-// ends of rings.
+// Waits for another process or thread without sleeping: yields the processor between two looks. Used by both ends of
+// rings.
 #pragma once
 
 #include <cstdint>
 
 namespace strom::store::message {
 
-/// Whether that is worth while now. It is not for some time after somebody else has kept the processor for long: who
-/// gives it away gets it back later than who sleeps and is woken.
+/// True if yielding is worth it now. After another thread has kept the processor for long, it is not worth it for some
+/// time: a thread that yields then gets the processor back later than one that sleeps and is woken.
 bool may_give_way();
 
-/// Gives the processor to others that wait for it.
+/// Yields the processor to waiting threads.
 void give_way();
 
 }  // namespace strom::store::message

@@ -161,7 +161,7 @@ Result<Answer> parse_answer(const Frame& frame) {
 Result<Statistics> parse_statistics(std::string_view body) {
   Statistics statistics;
   base::ByteReader cursor(body);
-  // Later servers may tell more.
+  // Later servers may send more numbers.
   for (uint64_t* number :
        {&statistics.rows, &statistics.clients, &statistics.operations, &statistics.groups, &statistics.failures})
     if (!cursor.take(number)) return violation("ends within its numbers");

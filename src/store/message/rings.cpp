@@ -33,7 +33,7 @@ bool RingWriter::has_room() const {
 }
 
 bool RingWriter::has_to_wake() {
-  // Either this side sees that the other one sleeps, or that one sees what was sent.
+  // Either this side sees that the other one sleeps, or the other side sees the sent bytes before it sleeps.
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   return __atomic_load_n(&words_->sleeps, __ATOMIC_RELAXED) != 0 &&
          __atomic_exchange_n(&words_->sleeps, 0U, __ATOMIC_ACQ_REL) != 0;
@@ -81,7 +81,7 @@ Status Rings::make(base::Descriptor* descriptor) {
   do error = posix_fallocate(descriptor->get(), 0, kRingsFileBytes);
   while (error == EINTR);
   if (error != 0) return base::os_error(error, "could not get memory for messages");
-  // The client has the file, too, and must not cut it off.
+  // The client has the file as well, and must not truncate it.
   if (fcntl(descriptor->get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     return base::os_error(errno, "could not seal memory for messages");
   return map(*descriptor);

@@ -1,7 +1,7 @@
-// Memory that a client on the server's machine and the server share, in place of a socket: a ring of bytes for each
-// direction. What goes over it is what would go over the socket (message.hpp). Either side may write anything there at
-// any time; so each trusts its own counts alone, and takes bytes apart after it has copied them.
-// docs/format/store.md has the layout.
+// Shared memory that replaces the socket between the server and a client on the same machine: a ring of bytes for each
+// direction. It carries the same bytes as the socket would (message.hpp). Either side may write anything there at any
+// time. So each side trusts only its own counts, and copies bytes before it parses them. docs/format/store.md has the
+// layout.
 #pragma once
 
 #include <cstdint>
@@ -18,27 +18,27 @@ inline constexpr uint64_t kRingBytes = 32 << 10;
 inline constexpr uint64_t kRingsOffset = 4096;
 inline constexpr uint64_t kRingsFileBytes = kRingsOffset + 2 * kRingBytes;
 
-/// Of one direction. Each word has a cache line of its own.
+/// The counters of one direction. Each one has a cache line of its own.
 struct RingWords {
-  alignas(64) uint64_t sent;    // bytes, counted by who writes
-  alignas(64) uint64_t taken;   // bytes, counted by who reads
-  alignas(64) uint32_t sleeps;  // 1: who reads waits to be woken
+  alignas(64) uint64_t sent;    // bytes, counted by the writer
+  alignas(64) uint64_t taken;   // bytes, counted by the reader
+  alignas(64) uint32_t sleeps;  // 1: the reader sleeps and has to be woken
 };
 static_assert(sizeof(RingWords) == 192);
 
-/// Who writes.
+/// The writing side of a ring.
 class RingWriter {
  public:
   RingWriter() = default;
   RingWriter(RingWords* words, uint8_t* bytes) : words_(words), bytes_(bytes) {}
 
-  /// Takes as many bytes as there is room for; nothing: the other side does not keep to the rules.
+  /// Writes as many bytes as there is room for, and returns their number; nullopt: the other side breaks the rules.
   std::optional<size_t> write(std::string_view bytes);
-  /// Whether write() would take a good part of the ring.
+  /// True if the ring has room for a good part of its size.
   bool has_room() const;
-  /// Whether who reads has to be woken, by the caller. Once for each time that it sleeps.
+  /// True if the caller has to wake the reader. True once for each time that the reader sleeps.
   bool has_to_wake();
-  /// For wake().
+  /// The argument for wake().
   uint32_t* bed() { return &words_->sleeps; }
 
  private:
@@ -47,19 +47,19 @@ class RingWriter {
   uint64_t sent_ = 0;
 };
 
-/// Who reads.
+/// The reading side of a ring.
 class RingReader {
  public:
   RingReader() = default;
   RingReader(RingWords* words, const uint8_t* bytes) : words_(words), bytes_(bytes) {}
 
-  /// Appends what has come, and returns how much; nothing: the other side does not keep to the rules.
+  /// Appends the received bytes to `to` and returns their number; nullopt: the other side breaks the rules.
   std::optional<size_t> read(std::string* to);
   bool has_more() const;
-  /// From then on the other side wakes this one. Look once more after it before you sleep.
+  /// From now on the other side wakes this one. Call read() once more before sleep().
   void begin_sleep();
   void end_sleep();
-  /// Sleeps until wake(), or not at all if it has come since begin_sleep(). May return for no reason.
+  /// Sleeps until wake(); returns at once if it was called after begin_sleep(). May also return early.
   void sleep(int milliseconds);
 
  private:
@@ -68,10 +68,10 @@ class RingReader {
   uint64_t taken_ = 0;
 };
 
-/// Whoever sleeps there.
+/// Wakes the reader that sleeps there.
 void wake(uint32_t* bed);
 
-/// The memory, as it is mapped.
+/// The shared memory, mapped.
 class Rings {
  public:
   Rings() = default;
@@ -79,9 +79,9 @@ class Rings {
   Rings& operator=(const Rings&) = delete;
   ~Rings();
 
-  /// By the server: memory that nobody can take away from it again. `descriptor` goes to the client.
+  /// For the server: makes memory that the client cannot shrink. `descriptor` goes to the client.
   Status make(base::Descriptor* descriptor);
-  /// By the client.
+  /// For the client: maps the memory.
   Status map(const base::Descriptor& descriptor);
 
   bool is_there() const { return memory_ != nullptr; }

@@ -16,7 +16,7 @@ constexpr uint64_t power_of_x(int exponent) {
   return value;
 }
 
-// A distance of D bits is bridged by x^(D+63) for the lower and x^(D-1) for the upper half.
+// To fold over a distance of D bits, the lower half is multiplied by x^(D+63) and the upper half by x^(D-1).
 constexpr uint64_t kLow128 = power_of_x(191), kHigh128 = power_of_x(127);
 constexpr uint64_t kLow512 = power_of_x(575), kHigh512 = power_of_x(511);
 constexpr size_t kLane = 16, kFourLanes = 4 * kLane;

@@ -1,4 +1,4 @@
-// What a client and the server tell each other before the client has the region: one request, one answer, on a UNIX
+// The exchange between client and server by which the client gets the region: one request and one answer on a UNIX
 // socket. docs/format/store.md describes it for other languages.
 #pragma once
 
@@ -19,9 +19,9 @@ struct AttachRequest {
 static_assert(sizeof(AttachRequest) == 32);
 
 enum class AttachStatus : uint32_t {
-  kGranted = 0,  // the region's descriptor comes with the answer, as SCM_RIGHTS
-  kRefused = 1,  // the token is not known, has been used, or has expired
-  kMoved = 2,    // the region is gone since the token was made: ask for another token
+  kGranted = 0,  // the answer carries the region's descriptor (SCM_RIGHTS)
+  kRefused = 1,  // the token is unknown, used up or expired
+  kMoved = 2,    // the region was replaced after the token was made: ask for another token
   kUnsupported = 3,
 };
 

@@ -10,7 +10,7 @@ namespace strom::store::region {
 namespace {
 
 constexpr uint64_t kMostRecord = record_bytes(kMaxKey, kMaxPayload);
-constexpr uint64_t kMostTogether = 1 << 20;  // bytes of records in one round trip, but for larger ones
+constexpr uint64_t kMostTogether = 1 << 20;  // bytes of records in one round trip, unless one record is larger
 
 uint64_t size_of(const RecordHeader& header) { return record_bytes(key_bytes(header), payload_bytes(header)); }
 
@@ -63,8 +63,8 @@ void FarReader::find_candidates(size_t owner, const Entry* entries, uint64_t buc
   }
 }
 
-/// The buckets of all keys that are not done, with the header, in one round trip; the stash, where it is in use, in
-/// another one.
+/// Reads the header, and the buckets of all keys that are not done, in one round trip. A stash in use takes another
+/// one.
 bool FarReader::read_buckets(const std::vector<Wanted>& wanted, std::vector<Candidate>* candidates) {
   const uint32_t slots = header_.bucket_slots;
   std::vector<Piece> pieces;
@@ -98,11 +98,10 @@ bool FarReader::read_buckets(const std::vector<Wanted>& wanted, std::vector<Cand
   return true;
 }
 
-/// The candidates' records, into arena_; with `looks` the header comes with them, after everything that was read
-/// before.
+/// Reads the candidates' records into arena_. With `looks`, the header is read as well, after everything before.
 bool FarReader::read_records(std::vector<Candidate>& candidates, bool looks) {
   std::vector<Piece> pieces;
-  // Records that are too long for their entry say themselves how long they are.
+  // The entry does not contain the length of a long record; the record's header does.
   std::vector<RecordHeader> headers(candidates.size());
   for (size_t i = 0; i < candidates.size(); ++i) {
     Candidate& candidate = candidates[i];
@@ -149,7 +148,7 @@ bool FarReader::is_whole(const Candidate& candidate) const {
   return size_of(header) <= candidate.bytes;
 }
 
-/// Whether a record that is whole is the key's; then the value has it, or says how much room it needs.
+/// True if a complete record has the key. The value then gets the record, or the room that it needs.
 bool FarReader::settle(const Candidate& candidate, Key key, Value& value) const {
   const auto* record = reinterpret_cast<const uint8_t*>(&arena_[candidate.at]);
   RecordHeader header;
@@ -169,7 +168,7 @@ bool FarReader::settle(const Candidate& candidate, Key key, Value& value) const 
   return true;
 }
 
-/// Whether a key that is not done has no candidate.
+/// True if a key that is not done has no candidate.
 bool FarReader::finds_nothing(const std::vector<Wanted>& wanted, const std::vector<Candidate>& candidates) {
   std::vector<char> has_one(wanted.size());
   for (const Candidate& candidate : candidates) has_one[candidate.owner] = 1;
@@ -178,14 +177,14 @@ bool FarReader::finds_nothing(const std::vector<Wanted>& wanted, const std::vect
   return false;
 }
 
-/// One attempt at the keys that are not done. kUnstable: for some of them there has to be another one.
+/// One attempt for the keys that are not done. kUnstable: some keys need another attempt.
 GetResult FarReader::try_all(const Key* keys, Value* values, std::vector<Wanted>* wanted) {
-  // Of an earlier round trip: within one, a transport may read in any order.
+  // This is from an earlier round trip: within one, a transport may read in any order.
   const uint64_t moves = live_.moves;
   std::vector<Candidate> candidates;
   if (!read_buckets(*wanted, &candidates)) return GetResult::kFailed;
   if (!is_ready()) return GetResult::kMoved;
-  // Only who finds nothing has to know whether entries have moved meanwhile.
+  // Only for a key that was not found it matters whether entries have moved meanwhile.
   const bool looks = finds_nothing(*wanted, candidates);
   if (!read_records(candidates, looks)) return GetResult::kFailed;
   std::vector<char> is_torn(wanted->size());
@@ -200,7 +199,7 @@ GetResult FarReader::try_all(const Key* keys, Value* values, std::vector<Wanted>
   }
   const auto is_open = [](const Wanted& own) { return !own.is_done; };
   if (std::none_of(wanted->begin(), wanted->end(), is_open)) return GetResult::kFound;
-  // A key whose fingerprint another one has is missing, too.
+  // A key is also missing if its candidate's record has another key with the same fingerprint.
   if (!looks && look() != Reach::kDone) return GetResult::kFailed;
   if (!is_ready()) return GetResult::kMoved;
   const bool is_still = moves % 2 == 0 && live_.moves == moves;

@@ -1,6 +1,6 @@
-// Gets from a region that is read through a transport: as reader.hpp does it in mapped memory, with the same proofs,
-// but with as few round trips as there can be. All buckets of a key, and the header, come in one; its record in a
-// second. Used by libstromkv. May throw std::bad_alloc.
+// Gets from a region that is read through a transport. Works like reader.hpp in mapped memory, with the same proofs,
+// but with as few round trips as possible: one for the header and all buckets of a key, and a second one for its
+// record. Used by libstromkv. May throw std::bad_alloc.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace strom::store::region {
 
-/// The part of a header that changes, as it was at the last read.
+/// The part of a header that changes, from the last read.
 struct LiveHeader {
   uint32_t state = 0, stash_rows = 0;
   uint64_t epoch = 0, moves = 0, extents_end = 0;
@@ -27,28 +27,27 @@ inline constexpr uint64_t kLiveOffset = offsetof(Header, state);
 static_assert(offsetof(Header, heartbeat_us) + sizeof(uint64_t) - kLiveOffset == sizeof(LiveHeader));
 static_assert(offsetof(Header, publish_begin) - kLiveOffset == offsetof(LiveHeader, publish_begin));
 
-/// A row of a scan. The memory is the reader's, until its next call.
+/// A row of a scan. Valid until the reader's next call.
 struct FarRow {
   Key key;
   Value value;
 };
 
-/// One thread's view of a region.
+/// The view of a region for one thread.
 class FarReader {
  public:
-  /// Reads the header and the description. Errors: as of Reader::attach(). kIoError: *reach says why.
+  /// Reads the header and the description. Errors: as for Reader::attach(). For kIoError, *reach has the reason.
   static Result<FarReader> attach(Transport* transport, Reach* reach, std::string* description);
 
-  /// As of Reader, several keys at once; kFailed: reach() says why. The result is kFound when each value has one of its
-  /// own.
+  /// Like Reader::get_many(). kFailed: see reach(). The result is kFound if each value has a result of its own.
   GetResult get_many(const Key* keys, Value* values, size_t count);
   GetResult get(Key key, Value& value) { return get_many(&key, &value, 1); }
 
-  /// Rows of up to kBlock buckets from `bucket` on, the stash included; `next` is where to go on.
+  /// Reads the rows of up to kBlock buckets from `bucket` on, including the stash. `next` is where to continue.
   GetResult read_block(uint64_t bucket, uint64_t* next, std::vector<FarRow>* rows);
   static constexpr uint64_t kBlock = 64;
 
-  /// Reads what changes of the header anew.
+  /// Reads the changing part of the header again.
   Reach look();
 
   Reach reach() const { return reach_; }
@@ -56,17 +55,17 @@ class FarReader {
   const LiveHeader& live() const { return live_; }
   const ReaderCounts& counts() const { return counts_; }
 
-  /// Attempts, of two or three round trips each, before kUnstable.
+  /// Attempts before kUnstable; each takes two or three round trips.
   static constexpr int kAttempts = 100;
 
  private:
-  /// An entry that may be the one, and its record.
+  /// An entry that may belong to the key, and its record.
   struct Candidate {
-    size_t owner;  // number of the key or of the place
+    size_t owner;  // index of the key or place
     uint64_t bucket;
     Entry entry;
-    uint64_t bytes;  // of the record; 0: not known yet
-    size_t at;       // in arena_, in words
+    uint64_t bytes;  // of the record; 0: unknown
+    size_t at;       // position in arena_, in words
     bool is_torn;
   };
   struct Wanted {

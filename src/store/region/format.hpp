@@ -1,6 +1,5 @@
-// The published region as bytes: what a client may read without asking anybody, and how it tells whether what it read
-// is whole. docs/format/store.md describes it for other languages. No standard containers, so that readers in C may
-// use it.
+// The bytes of a published region: what a client may read without the server, and how it recognises a complete read.
+// docs/format/store.md describes it for other languages. Uses no standard containers, so that readers in C may use it.
 #pragma once
 
 #include <cstddef>
@@ -13,51 +12,51 @@ inline constexpr uint64_t kMagic = 0x31564B4D4F525453;  // "STROMKV1"
 inline constexpr uint32_t kVersion = 1;
 inline constexpr size_t kHeaderBytes = 4096;
 
-/// What is to be made of a region, `Header::state`.
+/// The state of a region, in `Header::state`.
 enum class State : uint32_t {
   kRecovering = 0,  // not filled yet
   kReady = 1,
-  kMoved = 2,    // another region has taken its place: attach again
+  kMoved = 2,    // another region has replaced it: attach again
   kDropped = 3,  // the table is gone, or the right to read it
 };
 
 enum class ChecksumKind : uint32_t { kCrc64 = 1 };
 
-/// The first page. What is above `checksum` never changes after the region was made; the rest changes under readers,
-/// one word at a time.
+/// The first page. The fields up to `checksum` never change after the region was made. The rest changes while readers
+/// read, one word at a time.
 struct Header {
   uint64_t magic;
   uint32_t version;
   uint32_t header_bytes;
   uint64_t region_id;    // random
-  uint64_t schema_hash;  // of the description
-  uint64_t seeds[2];     // of the keys' hash
+  uint64_t schema_hash;  // hash of the description
+  uint64_t seeds[2];     // for the hash of keys
   uint32_t checksum_kind;
-  uint32_t bucket_slots;  // entries of a bucket that are used: 4, or 1 as in the Pilaf paper
+  uint32_t bucket_slots;  // entries of a bucket in use: 4, or 1 as in the Pilaf paper
   uint64_t bucket_count;
   uint64_t buckets_offset;      // kStashBuckets more follow the buckets
-  uint64_t description_offset;  // of the rows: docs/format/store.md
+  uint64_t description_offset;  // describes the rows: docs/format/store.md
   uint64_t description_bytes;
   uint64_t extents_offset;
-  uint64_t file_bytes;  // of the whole region; pages that are not in use have no memory
+  uint64_t file_bytes;  // of the whole region; unused pages have no memory
   uint64_t max_rows;
-  uint64_t checksum;  // crc64 of all that is above
+  uint64_t checksum;  // crc64 of all fields above
 
   alignas(64) uint32_t state;
-  uint32_t stash_rows;  // entries in the buckets behind the last one
+  uint32_t stash_rows;  // entries in the stash, the buckets behind the last one
   uint64_t epoch;       // of the server that fills it
-  uint64_t moves;       // odd while entries are on their way to other buckets
+  uint64_t moves;       // odd while entries move to other buckets
   uint64_t extents_end;
-  uint64_t pinned;  // 1: a network card has pages of the region, which a hole in the file does not take from it
+  uint64_t pinned;  // 1: a network card holds pages of the region, which punching a hole in the file does not free
 
-  alignas(64) uint64_t publish_begin;  // transactions whose rows are being written, or have been
-  uint64_t publish_end;                // transactions whose rows have been written
+  alignas(64) uint64_t publish_begin;  // transactions that have begun to write their rows
+  uint64_t publish_end;                // transactions that have written their rows
   uint64_t rows;
-  uint64_t heartbeat_us;  // of the server, microseconds since 1970
+  uint64_t heartbeat_us;  // microseconds since 1970, set by the server
 };
 static_assert(sizeof(Header) <= kHeaderBytes && offsetof(Header, checksum) == 112);
 
-/// A place for one key. Both words are zero where there is none.
+/// An entry for one key. Both words are zero in an unused entry.
 struct alignas(16) Entry {
   uint64_t place;  // fingerprint, length and offset: see Place
   uint64_t proof;  // checksum of the record, mixed with `place` and the bucket
@@ -70,7 +69,7 @@ inline constexpr uint64_t kStashBuckets = 8;
 inline constexpr uint64_t kLineBytes = 64;  // a bucket of kSlots entries
 static_assert(kSlots * sizeof(Entry) == kLineBytes);
 
-/// Offsets and lengths count units.
+/// The unit of offsets and lengths.
 inline constexpr uint64_t kUnit = 16;
 inline constexpr uint32_t kOffsetBits = 36, kLengthBits = 12;
 inline constexpr uint64_t kMaxOffset = (uint64_t{1} << kOffsetBits) * kUnit;
@@ -79,7 +78,7 @@ inline constexpr uint64_t kMaxShort = ((uint64_t{1} << kLengthBits) - 1) * kUnit
 /// `Entry::place`, unpacked.
 struct Place {
   uint64_t offset;       // of the record in the region, in bytes
-  uint64_t bytes;        // of its extent; 0: more than kMaxShort, the record says how many
+  uint64_t bytes;        // length of its extent; 0: above kMaxShort, the record has it
   uint32_t fingerprint;  // 16 bits of the key's hash
 };
 
@@ -94,11 +93,11 @@ inline Place unpack_place(uint64_t place) {
           static_cast<uint32_t>(place >> (kOffsetBits + kLengthBits))};
 }
 
-/// Before the key of a record. Key and payload follow, each padded with zeros to a multiple of 8 bytes, the whole to
-/// a multiple of kUnit.
+/// Precedes the key of a record. Key and payload follow, each padded with zeros to a multiple of 8 bytes. The whole is
+/// padded to a multiple of kUnit.
 struct RecordHeader {
-  uint32_t sizes;       // bytes of the payload (21 bits), of the key (11 bits, the upper ones)
-  uint32_t generation;  // another one for each version of a key; never 0
+  uint32_t sizes;       // bytes of the payload (low 21 bits) and of the key (high 11 bits)
+  uint32_t generation;  // differs for each version of a key; never 0
 };
 
 inline constexpr uint32_t kPayloadBits = 21;
@@ -123,12 +122,12 @@ inline uint64_t multiply_high(uint64_t left, uint64_t right) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(left) * right) >> 64);
 }
 
-/// The proof of an entry in bucket `bucket` for a record with this checksum.
+/// The proof of an entry in bucket `bucket`, for a record with checksum `sum`.
 inline uint64_t proof_of(uint64_t sum, uint64_t place, uint64_t bucket, uint64_t region_id) {
   return sum ^ mix(place ^ (bucket * 0x9E3779B97F4A7C15) ^ region_id);
 }
 
-/// Where a key may be.
+/// The places where a key may be.
 struct KeyHash {
   uint64_t buckets[kWays];
   uint32_t fingerprint;
@@ -161,7 +160,7 @@ inline KeyHash locate(const Header& header, const void* key, size_t bytes) {
           static_cast<uint32_t>(first & 0xFFFF)};
 }
 
-/// One load of a word that others write meanwhile.
+/// Loads a word, at once, that others may write meanwhile.
 template <class T>
 inline T load_word(const T* address, int order = __ATOMIC_RELAXED) {
   return __atomic_load_n(address, order);
@@ -171,11 +170,11 @@ inline void store_word(T* address, T value, int order = __ATOMIC_RELAXED) {
   __atomic_store_n(address, value, order);
 }
 
-/// Stores an entry so that no reader on this machine sees half of it, where the processor can; others notice by the
-/// proof. What was stored before is visible to whoever sees the entry.
+/// Stores an entry. If the processor supports it, no reader on this machine sees half of the entry; other readers
+/// detect that by the proof. Earlier stores are visible to everybody who sees the entry.
 inline void store_entry(Entry* to, Entry entry) {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-  // Aligned vectors of 16 bytes are stored whole by every processor with AVX. x86 does not reorder stores.
+  // Every processor with AVX stores aligned vectors of 16 bytes at once. x86 does not reorder stores.
   using Vector = long long __attribute__((vector_size(16)));
   const Vector both = {static_cast<long long>(entry.place), static_cast<long long>(entry.proof)};
   asm volatile("movdqa %1, %0" : "=m"(*to) : "x"(both) : "memory");
@@ -185,14 +184,14 @@ inline void store_entry(Entry* to, Entry entry) {
 #endif
 }
 
-/// Copies words to where others may read them meanwhile; `bytes` is a multiple of 8.
+/// Copies words to memory that others may read meanwhile; `bytes` is a multiple of 8.
 inline void copy_words_to(uint8_t* to, const void* from, uint64_t bytes) {
   auto* target = reinterpret_cast<uint64_t*>(to);
   const auto* words = static_cast<const uint64_t*>(from);
   for (uint64_t i = 0; i < bytes / sizeof(uint64_t); ++i) store_word(target + i, words[i]);
 }
 
-/// Copies words that others may write meanwhile; `bytes` is a multiple of 8.
+/// Copies words from memory that others may write meanwhile; `bytes` is a multiple of 8.
 inline void copy_words_from(void* to, const uint8_t* from, uint64_t bytes) {
   auto* words = static_cast<uint64_t*>(to);
   const auto* source = reinterpret_cast<const uint64_t*>(from);

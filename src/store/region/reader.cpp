@@ -52,7 +52,7 @@ Result<Reader> Reader::attach(const void* memory, uint64_t bytes) {
 GetResult Reader::get(Key key, Value& value) { return get_at(locate(*header_, key.data, key.bytes), key, value); }
 
 GetResult Reader::get_at(const KeyHash& hash, Key key, Value& value) {
-  constexpr int kPatience = 16;  // attempts before others get the processor
+  constexpr int kPatience = 16;  // attempts before it yields the processor
   ++counts_.gets;
   value.is_found = false;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -62,7 +62,7 @@ GetResult Reader::get_at(const KeyHash& hash, Key key, Value& value) {
       case Probe::kFound: value.is_found = true; return value.result = GetResult::kFound;
       case Probe::kSmallBuffer: return value.result = GetResult::kSmallBuffer;
       case Probe::kAbsent:
-        // The loads of the buckets come before this one, as each acquires.
+        // The loads of the buckets precede this one, because they acquire.
         if (moves % 2 == 0 && load_word(&header_->moves, __ATOMIC_ACQUIRE) == moves)
           return value.result = GetResult::kNotFound;
         break;
@@ -96,7 +96,7 @@ Reader::Probe Reader::probe(uint64_t bucket, uint32_t fingerprint, Key key, Valu
   return Probe::kAbsent;
 }
 
-/// A record that is whole and belongs to the entry, in the value's buffer.
+/// Copies a record into the value's buffer. It must be complete and belong to the entry.
 Reader::Probe Reader::copy_record(const Entry& entry, uint64_t bucket, Value& value) {
   const Place place = unpack_place(entry.place);
   if (place.offset < header_->extents_offset || place.offset > bytes_ - kUnit) return Probe::kTorn;
@@ -110,7 +110,7 @@ Reader::Probe Reader::copy_record(const Entry& entry, uint64_t bucket, Value& va
   if (bytes > bytes_ - place.offset) return Probe::kTorn;
   ++counts_.record_reads;
   if (bytes > value.capacity) {
-    // What is not verified is not believed: the sizes may be torn. A wrong guess costs the caller a larger buffer.
+    // The sizes may be torn, because they are not verified yet. A wrong size only makes the caller use a larger buffer.
     value.bytes = bytes;
     return Probe::kSmallBuffer;
   }

@@ -1,5 +1,5 @@
-// Gets from a region that is mapped read-only, while the server changes it: one-sided, without a lock and without
-// asking anybody. Used by client libraries, by `strom-kv` and by tests. Allocates nothing and throws nothing.
+// Gets from a region that is mapped read-only, while the server changes it: one-sided, without a lock and without the
+// server. Used by client libraries, by `strom-kv` and by tests. Does not allocate and does not throw.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@ namespace strom::store::region {
 enum class GetResult : uint8_t {
   kFound,
   kNotFound,
-  kSmallBuffer,  // `Value::bytes` says how many are needed
-  kUnstable,     // the key changed under every attempt: ask the server
-  kMoved,        // the region is no longer the table's: attach again
+  kSmallBuffer,  // `Value::bytes` is the required number
+  kUnstable,     // the key changed during every attempt: ask the server
+  kMoved,        // another region has replaced it: attach again
   kFailed,       // of FarReader: its transport has failed
 };
 
-/// What was read. The memory is the caller's.
+/// The result of a read. The memory belongs to the caller.
 struct Value {
   void* buffer = nullptr;  // aligned to 8 bytes
-  size_t capacity = 0;     // record_bytes() of key and payload at least
+  size_t capacity = 0;     // at least record_bytes() of key and payload
   size_t bytes = 0;        // of the payload
   const void* payload = nullptr;
   uint32_t generation = 0;
@@ -35,23 +35,23 @@ struct Key {
   size_t bytes;
 };
 
-/// Reads of memory that a one-sided reader over a network would have done.
+/// Counts the reads that a one-sided reader over a network would have done.
 struct ReaderCounts {
   uint64_t gets = 0, bucket_reads = 0, record_reads = 0, retries = 0;
 };
 
-/// One thread's view of a region.
+/// The view of a region for one thread.
 class Reader {
  public:
-  /// Looks at the header and at nothing else. `memory` is the whole region, page-aligned, and stays mapped. Errors:
-  /// kCorruptFile, kUnsupported (a version or kind of checksum that this reader does not know).
+  /// Checks only the header. `memory` is the whole region, page-aligned, and stays mapped. Errors: kCorruptFile,
+  /// kUnsupported (an unknown version or kind of checksum).
   static Result<Reader> attach(const void* memory, uint64_t bytes);
 
   GetResult get(Key key, Value& value);
-  /// get() of several keys, whose memory is fetched together; each value's `result` is set.
+  /// get() for several keys, whose memory is prefetched together. Sets each value's `result`.
   void get_many(const Key* keys, Value* values, size_t count);
 
-  /// The record of an entry, for scans: kNotFound where there is none. `key` is in the value's buffer.
+  /// Reads the record of an entry, for scans; kNotFound: the entry is unused. `key` points into the value's buffer.
   GetResult read_entry(uint64_t bucket, uint32_t slot, Value& value, Key* key);
 
   State state() const { return static_cast<State>(load_word(&header_->state, __ATOMIC_ACQUIRE)); }

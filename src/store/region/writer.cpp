@@ -24,8 +24,7 @@ uint64_t now_us() {
 
 }  // namespace
 
-/// How an entry becomes free: each step is an entry that moves to where the step after it was; the last one moves to
-/// an empty slot.
+/// The moves that free an entry: each entry moves to the slot of the next step, and the last one to an empty slot.
 struct Path {
   static constexpr int kMost = 6;
   struct Step {
@@ -109,7 +108,7 @@ Result<uint64_t> Writer::reserve(uint64_t bytes) {
   if (const uint64_t offset = take_free(size_class); offset != 0) return offset;
   const uint64_t offset = header_->extents_end;
   if (offset + size > header_->file_bytes) {
-    // Nothing is left but what waits for readers. They notice when it is used again.
+    // Only extents that wait for readers are left. Readers detect that an extent is used again.
     let_go(UINT64_MAX);
     if (const uint64_t freed = take_free(size_class); freed != 0) return freed;
     return Status(ErrorCode::kOverBudget, "the published region of a store table is full");
@@ -234,8 +233,8 @@ KeyHash Writer::hash_of_entry(const Entry& entry) const {
 bool Writer::make_room(const KeyHash& hash, Spot* spot) noexcept {
   for (const uint64_t bucket : hash.buckets)
     if (empty_in_bucket(bucket, spot)) return true;
-  // Random walks, short ones first. Nothing moves before a walk has found an empty slot, and then the last entry
-  // moves first, so that a key is in two places for a moment, but never in none.
+  // Random walks, short ones first. Nothing moves before a walk has found an empty slot. Then the last entry moves
+  // first, so that a key is in two places for a moment, but is never missing.
   constexpr int kWalks = 2000;
   for (int walk = 0; walk < kWalks; ++walk) {
     Path path;
@@ -305,7 +304,7 @@ uint32_t Writer::publish(std::span<uint8_t> image, uint64_t offset, bool is_rese
     set_entry(spot, place, sum);
     store_word(&header_->rows, header_->rows + 1);
   } else {
-    // Keys that somebody chose to collide. The region is made anew, with other seeds.
+    // Somebody has chosen keys that collide. The region has to be made again, with other seeds.
     set_state(State::kMoved);
   }
   return record.generation;

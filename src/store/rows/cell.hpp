@@ -1,4 +1,4 @@
-// A value on its way into a store table or out of it.
+// A value that is written to or read from a store table.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace strom::store::rows {
 
-/// Bytes of one column's value. The memory is somebody else's.
+/// The bytes of one column's value. The cell does not own the memory.
 struct Cell {
   const void* data = nullptr;
   uint32_t bytes = 0;
@@ -16,7 +16,7 @@ struct Cell {
   std::string_view view() const { return {static_cast<const char*>(data), bytes}; }
 };
 
-/// As memcpy() and memcmp(), without a call for the widths that most values have.
+/// Like memcpy() and memcmp(), but without a call for the most frequent widths.
 inline void copy_value(void* to, const void* from, uint32_t bytes) {
   switch (bytes) {
     case 4: std::memcpy(to, from, 4); return;

@@ -1,4 +1,4 @@
-// A row as bytes, for the redo log, the base file and the published region: docs/format/store.md.
+// Converts rows to bytes, for the redo log, the base file and the published region: docs/format/store.md.
 #pragma once
 
 #include <span>
@@ -13,11 +13,11 @@ namespace strom::store::rows {
 /// Appends the image of a row, a cell for each column.
 void append_row(const Shape& shape, std::span<const Cell> cells, std::string* bytes);
 
-/// Bytes of such an image, and the image itself where there is room for them. Neither allocates.
+/// The size of a row's image, and a function that writes the image to memory of that size. Neither allocates.
 uint64_t row_bytes(const Shape& shape, std::span<const Cell> cells) noexcept;
 void write_row(const Shape& shape, std::span<const Cell> cells, uint8_t* to) noexcept;
 
-/// Takes one row off the front of `bytes`; the cells point into them. False: the bytes are no row of that shape.
+/// Removes one row from the front of `bytes`; the cells point into it. False: the bytes are no row of this shape.
 bool take_row(const Shape& shape, std::string_view* bytes, std::span<Cell> cells);
 
 }  // namespace strom::store::rows

@@ -9,7 +9,7 @@ namespace strom::store::rows {
 
 namespace {
 
-/// A value of Arrow's binary views.
+/// A view of Arrow's binary view layout.
 struct View {
   uint32_t bytes;
   union {
@@ -122,7 +122,7 @@ bool Rows::read_live(const Block& block, uint32_t xid, uint64_t* live) {
   const Stamp before = stamp_of(block);
   if (before.open != 0 || (before.newest != kNobody && static_cast<int32_t>(before.newest - xid) >= 0)) return false;
   *live = __atomic_load_n(&block.live, __ATOMIC_ACQUIRE);
-  // A change that `live` has in it has its stamp before.
+  // A change that is visible in `live` has set its stamp before.
   const Stamp after = stamp_of(block);
   return after.open == 0 && after.newest == before.newest;
 }
@@ -133,7 +133,7 @@ Status Rows::mark_null(Slot slot, uint32_t column) const {
   const uint64_t chunk = slot / layout_->chunk_rows;
   uint8_t* mark = memory_ + layout_->marks + chunk * shape_->columns.size() + column;
   if (__atomic_load_n(mark, __ATOMIC_ACQUIRE) == 0) {
-    // Two sessions may both do this; what is there stays.
+    // Two sessions may both do this; existing memory stays unchanged.
     const uint64_t begin = layout_->chunk_begin + chunk * layout_->chunk_bytes + layout_->nulls[column];
     if (grow_ != nullptr && !grow_(grow_context_, begin, layout_->null_bytes)) return no_memory();
     __atomic_store_n(mark, 1, __ATOMIC_RELEASE);
@@ -145,7 +145,7 @@ Status Rows::mark_null(Slot slot, uint32_t column) const {
 Cell Rows::read_view(const uint8_t* value) const {
   const auto& view = *reinterpret_cast<const View*>(value);
   if (view.bytes <= kInlineBytes) return {view.inside, view.bytes, false};
-  // A version that nobody should look at may be another one's by now.
+  // If nobody should look at the version, its slot may belong to another version by now.
   if (view.outside.segment * kHeapSegment + view.outside.offset + view.bytes > heap_used()) return {value, 0, false};
   return {heap_segment(view.outside.segment) + view.outside.offset, view.bytes, false};
 }
@@ -163,7 +163,7 @@ Status Rows::write(Slot slot, std::span<const Cell> cells) const {
   for (uint32_t i = 0; i < cells.size(); ++i) {
     const Column& column = shape_->columns[i];
     uint8_t* value = chunk_at(chunk) + layout_->values[i] + row * column.value_bytes();
-    if (column.form == Form::kView) *reinterpret_cast<View*>(value) = View{};  // free_values() looks at it
+    if (column.form == Form::kView) *reinterpret_cast<View*>(value) = View{};  // free_values() reads it
     if (!status.is_ok()) continue;
     if (cells[i].is_null) {
       status = mark_null(slot, i);
@@ -219,7 +219,7 @@ Result<uint64_t> Rows::take_heap(uint32_t bytes) const {
     return found - 1;
   }
   uint64_t offset = state_->heap_used;
-  // An extent lies in one segment.
+  // An extent lies within one segment.
   if (offset / kHeapSegment != (offset + size - 1) / kHeapSegment) offset = (offset / kHeapSegment + 1) * kHeapSegment;
   if (offset + size > layout_->heap_bytes) return Status(ErrorCode::kOverBudget, "the heap of a store table is full");
   if (offset + size > state_->heap_grown) {

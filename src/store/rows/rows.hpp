@@ -1,6 +1,6 @@
 // Versions of rows in memory that several processes map: columns in chunks, a chain of slots for each bucket of the
-// key's index, a heap for long values. Knows nothing of transactions: callers decide what a version is worth, and hold
-// the locks that the functions name.
+// key's index, and a heap for long values. Knows nothing about transactions: the callers decide which versions are
+// visible, and hold the locks that the functions name.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 
 namespace strom::store::rows {
 
-inline constexpr uint32_t kNobody = 0, kFrozen = 2;  // as transaction ids: none, and one that everybody sees
+inline constexpr uint32_t kNobody = 0, kFrozen = 2;  // special transaction ids: none, and one that everybody sees
 
-/// Who made a version and who ended it. `xmin` and `xmax` change together, by compare_and_set().
+/// The transactions that made and ended a version. `xmin` and `xmax` change together, by compare_and_set().
 struct alignas(16) Version {
   uint32_t xmin;  // kNobody: the slot is free
-  uint32_t xmax;  // kNobody: nobody has ended it
-  uint32_t aux;   // the callers'
-  Slot next;      // in its bucket's chain, or in the list of free slots
+  uint32_t xmax;  // kNobody: the version has not ended
+  uint32_t aux;   // for the callers
+  Slot next;      // in the bucket's chain, or in the list of free slots
 };
 static_assert(sizeof(Version) == 16);
 
@@ -30,50 +30,50 @@ struct Xids {
   bool operator==(const Xids&) const = default;
 };
 
-/// Of a chunk, on a cache line of its own.
+/// Counters of a chunk, on a cache line of their own.
 struct alignas(64) ChunkInfo {
-  uint32_t settled;  // versions that everybody sees: xmin is kFrozen and xmax is kNobody
-  uint32_t ended;    // versions that a transaction has ended, which may still be undone
-  uint64_t written;  // rows that were written into it, ever
+  uint32_t settled;  // versions that everybody sees: xmin is kFrozen, xmax is kNobody
+  uint32_t ended;    // versions that a transaction has ended; may still be undone
+  uint64_t written;  // rows ever written into the chunk
 };
 
-/// Of kBlockRows slots: what a scan has to know of most of them, so that it need not look at their versions. `live` has
-/// a bit for each version that somebody has made and nobody has ended; compare_and_set() keeps it.
+/// A summary of kBlockRows slots, which mostly saves a scan from reading their versions. `live` has a bit for each
+/// version that was made and has not ended; compare_and_set() maintains it.
 struct alignas(16) Block {
   uint64_t live;
-  uint64_t stamp;  // low half: newest transaction that has changed a version here, kNobody = none; high half: `open`
+  uint64_t stamp;  // low half: the newest transaction that changed a version here, or kNobody; high half: `open`
 };
 
 struct Stamp {
   uint32_t newest;
-  uint32_t open;  // changes that are neither taken back nor marked as committed
+  uint32_t open;  // changes that are neither undone nor marked as committed
 };
 
-/// The later one of two transaction ids, which go around.
+/// The later of two transaction ids, which wrap around.
 inline uint32_t later_xid(uint32_t a, uint32_t b) { return a == kNobody || static_cast<int32_t>(b - a) > 0 ? b : a; }
 
 inline constexpr uint32_t kHeapClasses = 160;
 
-/// At a place of the memory's header that callers choose. All zeros in the beginning.
+/// Shared state, at a place of the memory's header that callers choose. All zeros at the beginning.
 struct RowsState {
   // Under the lock of slots:
-  uint32_t next_unused;  // slots from here on have never been used; 0 means 1, since slot 0 is none
-  uint32_t chunks;       // that have memory
+  uint32_t next_unused;  // slots from here on were never used; 0 means 1, since slot 0 does not exist
+  uint32_t chunks;       // chunks that have memory
   Slot free_head;
   uint32_t free_slots;
   // Under the lock of the heap:
   uint64_t heap_used, heap_grown;
-  uint64_t heap_free[kHeapClasses];  // offset + 1 of the first free extent; its first word names the next
+  uint64_t heap_free[kHeapClasses];  // offset + 1 of the first free extent, whose first word has the next one
   uint64_t heap_free_bytes;
-  uint64_t seed;  // of the key's hash; set by the maker
+  uint64_t seed;  // for the hash of keys; set when the memory is made
 };
 
-/// Takes memory for bytes [offset, offset + bytes). False: there is none.
+/// Allocates memory for bytes [offset, offset + bytes). False: no memory.
 using Grow = bool (*)(void* context, uint64_t offset, uint64_t bytes);
 
 class Rows {
  public:
-  /// `layout` and the memory outlive it.
+  /// `layout` and the memory outlive this object.
   Rows(const Shape& shape, const Layout& layout, uint8_t* memory, RowsState* state)
       : shape_(&shape), layout_(&layout), memory_(memory), state_(state) {}
   void set_grow(Grow grow, void* context) { grow_ = grow, grow_context_ = context; }
@@ -82,17 +82,17 @@ class Rows {
   const Layout& layout() const { return *layout_; }
   RowsState& state() const { return *state_; }
 
-  // ---- Slots. Under the lock of slots.
+  // ---- Slots. The caller holds the lock of slots.
 
-  /// A slot for a new version. Errors: kOverBudget (all are in use), kOutOfMemory.
+  /// Takes a slot for a new version. Errors: kOverBudget (all are in use), kOutOfMemory.
   Result<Slot> take_slot();
-  /// Makes slot `slot` one of those in use, as a file says. Errors: kCorruptFile, kOutOfMemory.
+  /// Takes a given slot, for a version from a file. Errors: kCorruptFile, kOutOfMemory.
   Status claim_slot(Slot slot);
-  /// The slots below next_unused that were not claimed become free.
+  /// Frees the slots below next_unused that were not claimed.
   void free_unclaimed();
   void give_slot(Slot slot);
   uint32_t used_slots() const { return __atomic_load_n(&state_->next_unused, __ATOMIC_ACQUIRE); }
-  /// Slots that take_slot() may still give.
+  /// The number of slots that take_slot() can still return.
   uint64_t spare_slots() const { return layout_->slots - state_->next_unused + state_->free_slots; }
 
   // ---- Versions
@@ -105,27 +105,29 @@ class Rows {
     const uint64_t both = __atomic_load_n(reinterpret_cast<const uint64_t*>(&version), __ATOMIC_ACQUIRE);
     return {static_cast<uint32_t>(both), static_cast<uint32_t>(both >> 32)};
   }
-  /// Changes both, unless they are no longer `before`; counts settled and ended versions. Returns whether it did.
+  /// Changes both ids if they equal `before`, and updates the counters of settled and ended versions. Returns whether
+  /// it did.
   bool compare_and_set(Slot slot, Xids before, Xids after) const;
   Block& block_of(Slot slot) const {
     return blocks_of(slot / layout_->chunk_rows)[slot % layout_->chunk_rows / kBlockRows];
   }
   Block* blocks_of(uint64_t chunk) const { return reinterpret_cast<Block*>(chunk_at(chunk) + layout_->blocks); }
-  /// A transaction is about to make or end a version; it calls finish_change() when it has said in the version that it
-  /// has committed, or has taken the change back.
+  /// Called before a transaction makes or ends a version. It calls finish_change() after it has marked the version as
+  /// committed, or has undone the change.
   void begin_change(Slot slot, uint32_t xid) const;
   void finish_change(Slot slot) const { finish_changes(slot, 1); }
-  /// `count` changes in the block of `slot`.
+  /// Finishes `count` changes in the block of `slot`.
   void finish_changes(Slot slot, uint32_t count) const;
   static Stamp stamp_of(const Block& block) {
     const uint64_t both = __atomic_load_n(&block.stamp, __ATOMIC_ACQUIRE);
     return {static_cast<uint32_t>(both), static_cast<uint32_t>(both >> 32)};
   }
-  /// The block's live versions, if all its changes are done, by transactions before `xid`: these are what everybody
-  /// sees for whom all transactions before `xid` have ended. False: there are others.
+  /// Gets the block's live versions if all its changes are finished and were made by transactions before `xid`. Then
+  /// these are the versions visible to every snapshot for which all transactions before `xid` have ended. False: there
+  /// are other changes.
   static bool read_live(const Block& block, uint32_t xid, uint64_t* live);
   ChunkInfo& info(uint64_t chunk) const { return reinterpret_cast<ChunkInfo*>(memory_ + layout_->infos)[chunk]; }
-  /// Of chunk `chunk`, slots that have been used so far; `used` is from used_slots().
+  /// The number of slots of the chunk that were ever used; `used` comes from used_slots().
   uint32_t used_in(uint64_t chunk, uint32_t used) const {
     const uint64_t begin = chunk * layout_->chunk_rows;
     return begin >= used ? 0 : static_cast<uint32_t>(std::min<uint64_t>(layout_->chunk_rows, used - begin));
@@ -141,7 +143,8 @@ class Rows {
     const uint8_t* value = values(chunk, column) + row * described.value_bytes();
     return described.form == Form::kFixed ? Cell{value, described.width, false} : read_view(value);
   }
-  /// All columns. Member by member: a cell is copied in two words that overlap, and the second one waits for the first.
+  /// Reads all columns. Copies member by member: a cell would be copied in two overlapping words, of which the second
+  /// waits for the first.
   void read_row(Slot slot, std::span<Cell> cells) const {
     for (uint32_t i = 0; i < cells.size(); ++i) {
       const Cell cell = read(slot, i);
@@ -150,22 +153,22 @@ class Rows {
       cells[i].is_null = cell.is_null;
     }
   }
-  /// Changes when a row has been written into the chunk, before its version is made. So fixed-width values of rows that
-  /// a snapshot sees are the same for all who find the same number after they have taken their snapshots.
+  /// Changes when a row has been written into the chunk, before its version is made. So if two sessions read the same
+  /// number after taking their snapshots, they see the same values of fixed width in the visible rows.
   uint64_t written(uint64_t chunk) const { return __atomic_load_n(&info(chunk).written, __ATOMIC_ACQUIRE); }
-  /// Writes a row into a slot that nobody else sees. Under the lock of the heap where needs_heap(). Errors:
-  /// kOverBudget, kOutOfMemory; nothing is kept then.
+  /// Writes a row into a slot that nobody else sees. If needs_heap(), the caller holds the lock of the heap. Errors:
+  /// kOverBudget, kOutOfMemory; nothing is stored then.
   Status write(Slot slot, std::span<const Cell> cells) const;
   bool needs_heap(std::span<const Cell> cells) const;
   bool has_heap() const { return layout_->heap_bytes != 0; }
-  /// Gives back what a row has in the heap. Under the lock of the heap.
+  /// Frees a row's memory in the heap. The caller holds the lock of the heap.
   void free_values(Slot slot) const;
   const uint8_t* values(uint64_t chunk, uint32_t column) const { return chunk_at(chunk) + layout_->values[column]; }
-  /// A byte for each row, 1 = NULL; nullptr: the chunk has never had one there.
+  /// A byte for each row, 1 = NULL; nullptr: the chunk has never had a NULL in this column.
   const uint8_t* nulls(uint64_t chunk, uint32_t column) const {
     return has_nulls(chunk, column) ? chunk_at(chunk) + layout_->nulls[column] : nullptr;
   }
-  /// Whether rows of the chunk have a byte for NULL.
+  /// True if rows of the chunk have a byte for NULL.
   bool has_nulls(uint64_t chunk, uint32_t column) const {
     const uint8_t* mark = memory_ + layout_->marks + chunk * shape_->columns.size() + column;
     return __atomic_load_n(mark, __ATOMIC_ACQUIRE) != 0;
@@ -173,7 +176,7 @@ class Rows {
   const uint8_t* heap_segment(uint32_t segment) const { return memory_ + layout_->heap_begin + segment * kHeapSegment; }
   uint64_t heap_used() const { return __atomic_load_n(&state_->heap_used, __ATOMIC_ACQUIRE); }
 
-  // ---- The key's index. Under the lock of the bucket.
+  // ---- The key's index. The caller holds the lock of the bucket.
 
   uint64_t bucket_of(const Cell& key) const;
   uint64_t bucket_of(Slot slot) const { return bucket_of(read(slot, static_cast<uint32_t>(shape_->key))); }
@@ -182,15 +185,15 @@ class Rows {
     const Cell cell = read(slot, static_cast<uint32_t>(shape_->key));
     return cell.bytes == key.bytes && is_same_value(cell.data, key.data, key.bytes);
   }
-  /// Takes the memory that has_key() needs to the processor. By loads, since a prefetch is dropped where the page is
-  /// not in the processor's tables; loads of many slots, whose values nobody waits for, overlap as well.
+  /// Loads the memory that has_key() needs into the processor's cache. Uses loads, since the processor drops a prefetch
+  /// if the page's address is not in its TLB. Nobody waits for the loaded values, so loads for many slots overlap.
   void fetch_key(Slot slot) const {
     const auto key = static_cast<uint32_t>(shape_->key);
     const uint64_t row = slot % layout_->chunk_rows;
     touch(values(slot / layout_->chunk_rows, key) + row * shape_->columns[key].value_bytes());
   }
   void fetch_version(Slot slot) const { touch(reinterpret_cast<const uint8_t*>(&version(slot))); }
-  /// Asks for the memory that free_values() needs.
+  /// Prefetches the memory that free_values() needs.
   void fetch_values(Slot slot) const {
     const uint64_t chunk = slot / layout_->chunk_rows, row = slot % layout_->chunk_rows;
     for (uint32_t i = 0; i < shape_->columns.size(); ++i)
@@ -198,7 +201,7 @@ class Rows {
         __builtin_prefetch(chunk_at(chunk) + layout_->values[i] + row * shape_->columns[i].value_bytes(), 1);
   }
   void link(uint64_t bucket, Slot slot) const;
-  /// False when it is not in the chain.
+  /// False when the slot is not in the chain.
   bool unlink(uint64_t bucket, Slot slot) const;
 
  private:

@@ -110,7 +110,7 @@ Result<Shape> decode_shape(std::string_view bytes) {
 
 Layout layout_of(const Shape& shape, uint64_t header_bytes) {
   Layout layout;
-  // Old versions need slots beside the rows: as many again, so that every row can change in one transaction.
+  // Old versions need slots in addition to the rows: as many again, so that one transaction can change every row.
   constexpr uint64_t kSpare = 4096;
   layout.slots = shape.max_rows * 2 + kSpare;
   layout.chunk_rows = static_cast<uint32_t>(std::min<uint64_t>(kChunkRows, up(layout.slots, kPage)));

@@ -1,5 +1,5 @@
-// What a store table's memory looks like: columns, limits, and where everything lies. Computed alike by every process
-// that maps the memory.
+// The layout of a store table's memory: columns, limits and offsets. Every process that maps the memory computes the
+// same layout.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace strom::store::rows {
 
-/// How a column's values lie in a chunk.
+/// The form of a column's values in a chunk.
 enum class Form : uint8_t {
-  kFixed = 1,  // `width` bytes for each row; a byte for each row says whether it is NULL
-  kView = 2,   // 16 bytes for each row, as Arrow's binary views: up to 12 bytes inside, others in the heap
+  kFixed = 1,  // `width` bytes for each row, and a byte that says whether it is NULL
+  kView = 2,   // 16 bytes for each row, Arrow's binary views: up to 12 bytes inline, else in the heap
 };
 
 inline constexpr uint32_t kViewBytes = 16, kInlineBytes = 12;
@@ -23,14 +23,14 @@ inline constexpr uint64_t kMaxRowBytes = 1 << 20;
 inline constexpr uint64_t kMaxRows = 250'000'000;
 
 struct Column {
-  std::string name, type;  // as SQL has them, for people
+  std::string name, type;  // SQL's names, for people
   Form form = Form::kFixed;
-  uint32_t width = 0;    // of kFixed
-  uint32_t type_id = 0;  // of the type, its OID in SQL
+  uint32_t width = 0;    // for kFixed
+  uint32_t type_id = 0;  // the type's OID in SQL
   int32_t typmod = -1;
 
   uint32_t value_bytes() const { return form == Form::kFixed ? width : kViewBytes; }
-  /// Whatever their names are.
+  /// Ignores the names.
   bool operator==(const Column& other) const {
     return form == other.form && width == other.width && type_id == other.type_id && typmod == other.typmod;
   }
@@ -38,39 +38,40 @@ struct Column {
 
 struct Shape {
   std::vector<Column> columns;
-  int32_t key = -1;  // column of the primary key; -1: none
+  int32_t key = -1;  // index of the primary key's column; -1: none
   uint64_t max_rows = 0;
 
   bool operator==(const Shape&) const = default;
 };
 
-/// Errors: kInvalidParameter, of what no table can have.
+/// Errors: kInvalidParameter for a shape that no table can have.
 Status check_shape(const Shape& shape);
 
-/// As bytes for files; decode_shape() takes back what encode_shape() made. Errors: kCorruptFile.
+/// The shape as bytes for files. decode_shape() removes from the front what encode_shape() has made. Errors:
+/// kCorruptFile.
 std::string encode_shape(const Shape& shape);
-/// A hash of what operator== compares.
+/// A hash of the parts that operator== compares.
 uint64_t hash_shape(Shape shape);
 Result<Shape> decode_shape(std::string_view bytes);
 
-/// Versions of rows lie in slots; slot 0 is none. A chunk has the slots of up to 65536 rows.
+/// Versions of rows are in slots; slot 0 does not exist. A chunk has the slots of up to 65536 rows.
 using Slot = uint32_t;
 inline constexpr Slot kNoSlot = 0;
 inline constexpr uint32_t kChunkRows = 65536;
 inline constexpr uint32_t kBlockRows = 64;
 inline constexpr uint64_t kHeapSegment = uint64_t{1} << 30;  // a buffer of Arrow's views
 
-/// Offsets in the memory, in bytes.
+/// The offsets of the parts in the memory, in bytes.
 struct Layout {
   uint32_t chunk_rows = 0;
   uint64_t slots = 0, chunks = 0;
-  uint64_t bucket_count = 0;  // of the key's index; 0 without a key
+  uint64_t bucket_count = 0;  // of the key's index; 0 if there is no key
   uint64_t heads = 0, infos = 0, marks = 0, chunk_begin = 0, heap_begin = 0, heap_bytes = 0, bytes = 0;
-  uint64_t chunk_bytes = 0;             // with the flags, which have memory only where there are NULLs
-  uint64_t chunk_used = 0;              // without the flags
-  uint64_t blocks = 0;                  // in a chunk
-  std::vector<uint64_t> values, nulls;  // of each column, in a chunk
-  uint64_t null_bytes = 0;              // of one column in a chunk; a mark says whether there are any
+  uint64_t chunk_bytes = 0;             // including the NULL flags, which get memory only when there are NULLs
+  uint64_t chunk_used = 0;              // without the NULL flags
+  uint64_t blocks = 0;                  // offset in a chunk
+  std::vector<uint64_t> values, nulls;  // offsets of each column in a chunk
+  uint64_t null_bytes = 0;              // for one column in a chunk; a mark says whether there are any NULLs
 };
 
 Layout layout_of(const Shape& shape, uint64_t header_bytes);
