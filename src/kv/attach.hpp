@@ -1,4 +1,4 @@
-// The client's half of the exchange of a token for a region, and of the beginning of messages. Part of libstromkv.
+// The client's side of exchanging a token for a region, and of opening a session of messages. Part of libstromkv.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace strom::kv {
 
-/// The bytes of a token in hexadecimal digits. False: it is none.
+/// Parses a token in hexadecimal digits. False: it is invalid.
 bool parse_token(const char* text, uint8_t* bytes);
 
-/// A connection to a server's socket: a path, or tcp:HOST:PORT. -1, and `what` says why there is none.
+/// Connects to a server's socket: a path, or tcp:HOST:PORT. -1 on failure; `what` gets the reason.
 int connect_to(const char* path, std::string* what);
 
-/// A descriptor of the region that `token` (hexadecimal) is for. `what`: why not.
+/// Gets the descriptor of the region for `token` (hexadecimal). `what` gets the reason of a failure.
 stromkv_status receive_region(const char* socket, const char* token, base::Descriptor* descriptor, std::string* what);
 
 }  // namespace strom::kv

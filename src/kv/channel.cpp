@@ -22,9 +22,9 @@ namespace message = store::message;
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kPart = 64 << 10;
-/// To give the processor away costs some 0.5 us. A sleep costs this side and the server several.
+/// Yielding the processor costs about 0.5 us. A sleep costs this side and the server several microseconds each.
 constexpr uint32_t kMostYields = 256, kLeastYields = 4;
-constexpr int kSleepMs = 100;  // then it looks whether the server is still there
+constexpr int kSleepMs = 100;  // then it checks whether the server is still there
 constexpr auto kShortSleep = std::chrono::microseconds(200);
 
 stromkv_status fail_by_errno(const char* action, std::string* what) {
@@ -55,7 +55,7 @@ bool Channel::connect(const char* path, std::string* what) {
 
 void Channel::close() { socket_.reset(); }
 
-/// How long recv() waits. One call then does what poll() and recv() do, and a sleep costs less in it.
+/// Sets the timeout of recv(). One recv() then replaces poll() and recv(), and sleeps in it cost less.
 void Channel::set_patience(int milliseconds) {
   constexpr int kMilli = 1000;
   patience_ms_ = milliseconds;
@@ -63,7 +63,7 @@ void Channel::set_patience(int milliseconds) {
   setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 }
 
-/// False: it is time to give up.
+/// False: the time is over.
 bool Channel::wait_to_send() const {
   struct pollfd ready{socket_.get(), POLLOUT, 0};
   int polled;
@@ -110,13 +110,13 @@ void Channel::use_rings() {
   yields_ = kMostYields;
 }
 
-/// What wakes a server that sleeps: it waits for its sockets.
+/// Wakes a server that sleeps: it waits for its sockets.
 void Channel::ring_bell() {
   const char bell = 0;
   [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), &bell, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/// Nothing comes from the socket any more but its end.
+/// With rings, only the end of the connection can come from the socket.
 bool Channel::has_server_gone() const {
   char byte;
   const ssize_t got = recv(socket_.get(), &byte, 1, MSG_DONTWAIT);
@@ -132,7 +132,7 @@ stromkv_status Channel::send_by_rings(std::string_view bytes, std::string* what)
     if (requests_.has_to_wake()) ring_bell();
     if (bytes.empty()) return STROMKV_OK;
     if (*written != 0) pauses = 0;
-    // The server is at work on what has been sent.
+    // The server is processing the bytes sent so far.
     constexpr int kYields = 100, kPauseMs = 1;
     if (pauses < kYields && message::may_give_way()) {
       message::give_way();
@@ -167,11 +167,11 @@ stromkv_status Channel::receive_by_rings(std::string* input, std::string* what) 
     if (has_gone) return end(STROMKV_IO, kEnded, what);
     if (patience_ms_ != 0 && Clock::now() - start > std::chrono::milliseconds(patience_ms_)) return silence(what);
     answers_.sleep(patience_ms_ == 0 ? kSleepMs : std::min(kSleepMs, patience_ms_));
-    // Mostly the answer is there.
+    // Usually the answer has come.
     has_gone = !answers_.has_more() && has_server_gone();
   }
   answers_.end_sleep();
-  // Waits that are long are slept through at once.
+  // After long waits it yields less and sleeps sooner.
   yields_ =
       Clock::now() - start < kShortSleep ? std::min(yields_ * 2, kMostYields) : std::max(yields_ / 2, kLeastYields);
   return STROMKV_OK;

@@ -1,5 +1,5 @@
-// The bytes of a session of messages, both ways: by a socket, or by memory that is shared with the server where that is
-// on this machine (store/message/rings.hpp). Part of libstromkv.
+// The byte stream of a session of messages, in both directions. It uses a socket, or memory shared with a server on the
+// same machine (store/message/rings.hpp). Part of libstromkv.
 #pragma once
 
 #include <cstdint>
@@ -19,24 +19,24 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  /// False: `what` says why.
+  /// False on failure; `what` gets the reason.
   bool connect(const char* path, std::string* what);
-  /// Nothing more is sent or received.
+  /// Ends the connection.
   void close();
   bool is_open() const { return socket_.is_open(); }
   int socket() const { return socket_.get(); }
-  /// Whether shared memory may be asked for.
+  /// True if shared memory may be used.
   bool is_local() const { return is_local_; }
-  /// How long send() and receive() wait; 0: for ever.
+  /// Sets how long send() and receive() wait; 0: for ever.
   void set_patience(int milliseconds);
 
   stromkv_status send(std::string_view bytes, std::string* what);
-  /// Appends what comes next.
+  /// Appends the next received bytes to `input`.
   stromkv_status receive(std::string* input, std::string* what);
 
-  /// A descriptor may come with what is received from now on.
+  /// From now on, received bytes may carry a descriptor.
   void expect_rings() { expects_rings_ = true; }
-  /// The descriptor that has come is used from now on. Without one, all stays as it is.
+  /// Uses the received descriptor from now on. If none was received, nothing changes.
   void use_rings();
 
  private:
@@ -49,11 +49,11 @@ class Channel {
   base::Descriptor socket_, received_;
   bool is_local_ = false, expects_rings_ = false;
   int patience_ms_ = 10000;
-  std::unique_ptr<char[]> part_;  // what one call takes from the socket
+  std::unique_ptr<char[]> part_;  // buffer for one read of the socket
   store::message::Rings rings_;
   store::message::RingWriter requests_;
   store::message::RingReader answers_;
-  uint32_t yields_ = 0;  // before it sleeps, as often as has been worth while
+  uint32_t yields_ = 0;  // how often it yields before it sleeps; adapted to recent waits
 };
 
 }  // namespace strom::kv

@@ -34,7 +34,7 @@ class MessageTransport : public region::Transport {
  private:
   std::mutex mutex_;
   stromkv_session* session_;
-  uint32_t number_ = 0;  // of the region; 0: nothing has been read
+  uint32_t number_ = 0;  // of the region; 0: nothing was read yet
 };
 
 }  // namespace

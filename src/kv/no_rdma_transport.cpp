@@ -1,4 +1,4 @@
-// Where the libraries for RDMA were not there when this was built.
+// For builds without the libraries for RDMA.
 #include "kv/rdma_transport.hpp"
 
 namespace strom::kv {

@@ -25,9 +25,9 @@ namespace message = store::message;
 namespace region = store::region;
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMostReads = 64;         // that are on their way together
-constexpr size_t kArenaBytes = 1 << 20;   // where they go to
-constexpr uint8_t kMostOutstanding = 16;  // of which the card has as many at a time
+constexpr size_t kMostReads = 64;         // in progress at a time
+constexpr size_t kArenaBytes = 1 << 20;   // their destination
+constexpr uint8_t kMostOutstanding = 16;  // that the card processes at a time
 constexpr int kConnectMs = 10000;
 
 struct SessionCloser {
@@ -35,7 +35,7 @@ struct SessionCloser {
 };
 using Session = std::unique_ptr<stromkv_session, SessionCloser>;
 
-/// A part of a piece that lies in one segment.
+/// The part of a piece that lies in one segment.
 struct Part {
   uint64_t address;
   uint32_t key, bytes;
@@ -46,7 +46,7 @@ class RdmaTransport : public region::Transport {
  public:
   explicit RdmaTransport(Session session) : session_(std::move(session)) {}
 
-  /// Connects. Not STROMKV_OK: `what` says why not.
+  /// Connects. If the result is not STROMKV_OK, `what` gets the reason.
   stromkv_status open(std::string* what);
 
   region::Reach read(std::span<const region::Piece> pieces) override;
@@ -75,13 +75,13 @@ class RdmaTransport : public region::Transport {
   rdma::CompletionQueue queue_;
   std::vector<char> arena_ = std::vector<char>(kArenaBytes);
   rdma::Memory memory_;      // of the arena
-  rdma::Endpoint endpoint_;  // goes before what it uses
-  uint32_t number_ = 0;      // of the region; 0: none yet
+  rdma::Endpoint endpoint_;  // destroyed before what it uses
+  uint32_t number_ = 0;      // of the region; 0: unknown
   std::vector<message::FarSegment> segments_;
   std::vector<Part> parts_;
-  size_t taken_ = 0;  // bytes of the arena
+  size_t taken_ = 0;  // bytes of the arena in use
   uint64_t next_read_ = 0;
-  region::Reach failure_ = region::Reach::kDone;  // after which there is no connection
+  region::Reach failure_ = region::Reach::kDone;  // set when the connection is lost
 };
 
 std::string by_errno(const char* action) { return std::string("could not ") + action + ": " + strerror(errno); }
@@ -157,7 +157,7 @@ stromkv_status RdmaTransport::open(std::string* what) {
   stromkv_status status = ask_far_memory(session_.get(), &memory, &number_);
   if (status == STROMKV_OK && !connect(memory, what)) return STROMKV_IO;
   const uint32_t number = number_;
-  // The server knows the device now, and has the region's memory registered.
+  // Now the server knows the device, and has registered the region's memory.
   if (status == STROMKV_OK) status = ask_far_memory(session_.get(), &memory, &number_);
   if (status != STROMKV_OK) {
     *what = stromkv_session_error(session_.get());
@@ -171,7 +171,7 @@ stromkv_status RdmaTransport::open(std::string* what) {
   return STROMKV_OK;
 }
 
-/// Asks the server for segments that have come since, and whether the region is still the table's.
+/// Asks the server for new segments, and whether the region still belongs to the table.
 region::Reach RdmaTransport::ask() {
   message::FarMemory memory;
   uint32_t number = 0;
@@ -191,7 +191,7 @@ const message::FarSegment* RdmaTransport::find(uint64_t offset) const {
   return offset - segment.offset < segment.bytes ? &segment : nullptr;
 }
 
-/// Puts a piece among the reads of the round; runs those before it where there is no room.
+/// Adds a piece to the reads of the round. If there is no room, runs the previous reads first.
 region::Reach RdmaTransport::add(const region::Piece& piece, bool* has_asked) {
   uint64_t offset = piece.offset, rest = piece.bytes;
   char* to = static_cast<char*>(piece.to);
@@ -219,7 +219,7 @@ region::Reach RdmaTransport::add(const region::Piece& piece, bool* has_asked) {
   return region::Reach::kDone;
 }
 
-/// Sends the reads of the round, waits for them, and hands out what they have brought.
+/// Posts the reads of the round, waits for them, and copies the results to their destinations.
 region::Reach RdmaTransport::run() {
   if (parts_.empty()) return region::Reach::kDone;
   ibv_sge places[kMostReads];
@@ -236,7 +236,7 @@ region::Reach RdmaTransport::run() {
     reads[i].sg_list = &places[i];
     reads[i].num_sge = 1;
     reads[i].opcode = IBV_WR_RDMA_READ;
-    // They are done in order, so the last one tells of all.
+    // Reads complete in order, so the last one stands for all.
     reads[i].send_flags = i + 1 == count ? IBV_SEND_SIGNALED : 0;
     reads[i].wr.rdma.remote_addr = part.address;
     reads[i].wr.rdma.rkey = part.key;
@@ -254,7 +254,7 @@ region::Reach RdmaTransport::run() {
   return region::Reach::kDone;
 }
 
-/// Whether the server has ended the connection.
+/// True if the server has ended the connection.
 bool RdmaTransport::has_ended() {
   rdma_cm_event* event = nullptr;
   if (rdma_get_cm_event(channel_.get(), &event) != 0) return false;
@@ -264,7 +264,7 @@ bool RdmaTransport::has_ended() {
 }
 
 region::Reach RdmaTransport::wait_for_reads(uint64_t last) {
-  constexpr uint32_t kLooks = 1024;  // between looks at the clock and at the connection
+  constexpr uint32_t kLooks = 1024;  // polls between two looks at the clock and the connection
   Clock::time_point begin{};
   for (uint32_t looks = 1;; ++looks) {
     ibv_wc done{};
@@ -277,13 +277,13 @@ region::Reach RdmaTransport::wait_for_reads(uint64_t last) {
     if (has_ended()) return why_failed();
     const Clock::time_point now = Clock::now();
     if (begin == Clock::time_point{}) begin = now;
-    // A read that is on its way still may write to the arena, so that there is no other one after it.
+    // A read in progress may still write to the arena, so the arena must not be used again.
     if (patience_ms_ != 0 && now - begin > std::chrono::milliseconds(patience_ms_))
       return failure_ = region::Reach::kSilent;
   }
 }
 
-/// A read has been refused, for example because the region has moved: the server knows.
+/// A read was refused, for example because the region was replaced: asks the server for the reason.
 region::Reach RdmaTransport::why_failed() {
   const region::Reach reach = ask();
   failure_ = reach == region::Reach::kDone ? region::Reach::kFailed : reach;

@@ -1,5 +1,5 @@
-// The second half of stromkv.h: messages to the server. One request, or up to 256 of them, are sent together; then
-// their answers come, in the same order.
+// The second half of stromkv.h: messages to the server. Up to 256 requests are sent together; their answers come in the
+// same order.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct stromkv_session {
   std::vector<rows::Cell> cells;
   uint32_t next_tag = 1;
   std::string output, input;
-  size_t taken = 0;  // of `input`
+  size_t taken = 0;  // bytes of `input` that were processed
   std::string error;
 };
 
@@ -56,14 +56,14 @@ stromkv_status status_of(Outcome outcome) {
   return STROMKV_FAILED;
 }
 
-/// Nothing more can be asked, since nobody knows what the next bytes would be.
+/// Ends the session: the meaning of the next bytes is unknown.
 stromkv_status give_up(stromkv_session* session, stromkv_status status, std::string what) {
   session->channel.close();
   session->error = std::move(what);
   return status;
 }
 
-/// The next answer, whose body is in session->input.
+/// Receives the next answer, whose body is in session->input.
 stromkv_status receive_answer(stromkv_session* session, message::Answer* answer) {
   for (;;) {
     const auto found = message::find_frame(std::string_view(session->input).substr(session->taken));
@@ -89,8 +89,8 @@ void note_error(stromkv_session* session, const message::Answer& answer) {
     session->error = stromkv_status_text(status_of(answer.outcome));
 }
 
-/// Sends what has been appended to session->output, and hands on `count` answers with their number. Bodies stay until
-/// the next exchange.
+/// Sends session->output, and calls `take` for `count` answers with their index. Bodies stay valid until the next
+/// exchange.
 template <class Take>
 stromkv_status exchange(stromkv_session* session, Kind kind, size_t count, Take take) {
   if (!session->channel.is_open()) return STROMKV_IO;
@@ -110,7 +110,7 @@ stromkv_status exchange(stromkv_session* session, Kind kind, size_t count, Take 
     if (one.answer.kind != kind) return give_up(session, STROMKV_IO, "the server answers another question");
     one.body = session->taken - one.answer.body.size();
   }
-  // The input's memory stays where it is from here on.
+  // The input is not reallocated from here on.
   for (size_t i = 0; i < count; ++i) {
     message::Answer& answer = received[i].answer;
     answer.body = std::string_view(session->input).substr(received[i].body, answer.body.size());
@@ -136,7 +136,7 @@ void tell(const std::string& what, char* error, size_t error_bytes) {
   error[length] = '\0';
 }
 
-/// Memory to be used in place of the socket. Without it all goes on by the socket.
+/// Asks for memory that replaces the socket. Without it the session continues on the socket.
 stromkv_status ask_for_rings(stromkv_session* session) {
   session->channel.expect_rings();
   message::append_request({Kind::kRings, session->next_tag++, 0, {}, {}}, &session->output);
@@ -196,7 +196,7 @@ bool append_row(stromkv_session* session, Kind kind, uint32_t generation, const 
   return true;
 }
 
-/// One row, by PUT or CAS.
+/// Changes one row, by PUT or CAS.
 stromkv_status change(stromkv_session* session, Kind kind, uint32_t generation, const stromkv_value* values,
                       uint32_t* number) {
   if (session == nullptr || values == nullptr) return STROMKV_INVALID;
@@ -227,7 +227,7 @@ namespace strom::kv {
 stromkv_status read_region(stromkv_session* session, std::span<const store::region::Piece> pieces, uint32_t* number) {
   return guarded([&] {
     session->output.clear();
-    std::vector<size_t> ends;  // of each message's pieces
+    std::vector<size_t> ends;  // ends of each message's pieces
     for (size_t begin = 0; begin < pieces.size();) {
       message::Request request;
       request.kind = Kind::kRead;
@@ -403,7 +403,7 @@ stromkv_status stromkv_session_put_many(stromkv_session* session, const stromkv_
             if (answer.outcome != Outcome::kDone) worst = statuses[asked[i]];
           });
       if (status != STROMKV_OK) {
-        // What became of these, nobody knows.
+        // It is unknown whether these requests were executed.
         for (size_t i = begin; i < count; ++i) statuses[i] = status;
         return status;
       }

@@ -1,5 +1,5 @@
-// The library of stromkv.h: one-sided reads of published regions, behind an interface in C. Used by strom-kv and by
-// programs of others.
+// The library of stromkv.h: one-sided reads of published regions, with a C interface. Used by strom-kv and by other
+// programs.
 #include "kv/stromkv.h"
 
 #include <sys/mman.h>
@@ -38,7 +38,7 @@ struct stromkv {
   rows::Shape shape;
   std::vector<stromkv_column> columns;
   unsigned patience_ms = 10000;
-  // Where the region is not mapped: what reads it, and a reader that others are copies of.
+  // If the region is not mapped: its transport, and a reader from which the others are copied.
   std::unique_ptr<region::Transport> transport;
   std::optional<region::FarReader> far;
 
@@ -50,10 +50,10 @@ struct stromkv {
 
 namespace {
 
-constexpr size_t kTogether = 16;         // rows of get_many() that are read at once
+constexpr size_t kTogether = 16;         // rows that get_many() reads at once
 constexpr size_t kFirstBuffer = 4096;    // bytes for a row
-constexpr uint32_t kLooks = 64;          // gets between looks at the clock
-constexpr size_t kMostBuffer = 4 << 20;  // no record is larger
+constexpr uint32_t kLooks = 64;          // gets between two looks at the clock
+constexpr size_t kMostBuffer = 4 << 20;  // larger than any record
 
 void tell(const std::string& what, char* error, size_t error_bytes) {
   if (error == nullptr || error_bytes == 0) return;
@@ -84,7 +84,7 @@ stromkv_status state_of(const stromkv& table) {
   return status_of_state(region::load_word(&table.header().state, __ATOMIC_ACQUIRE));
 }
 
-/// Whether the server still moves the region's clock.
+/// Checks that the server still moves the region's clock.
 stromkv_status look_at_clock(const stromkv& table) {
   if (table.patience_ms == 0) return STROMKV_OK;
   constexpr int64_t kThousand = 1000, kMillion = 1'000'000;
@@ -95,7 +95,7 @@ stromkv_status look_at_clock(const stromkv& table) {
   return now_us - beat > table.patience_ms * kThousand ? STROMKV_SILENT : STROMKV_OK;
 }
 
-/// What the region's rows are like.
+/// Parses the description of the region's rows.
 Status take_description(const std::string& description, stromkv* table) {
   STROM_ASSIGN(table->shape, rows::decode_shape(description));
   if (table->shape.key < 0) return {strom::ErrorCode::kCorruptFile, "the region has no key"};
@@ -105,7 +105,7 @@ Status take_description(const std::string& description, stromkv* table) {
   return Status::ok();
 }
 
-/// Maps what the descriptor is of, and looks whether it is a region.
+/// Maps the region of a descriptor, and checks that it is one.
 Status map_region(int descriptor, stromkv* table) {
   struct stat info{};
   if (fstat(descriptor, &info) != 0)
@@ -117,7 +117,7 @@ Status map_region(int descriptor, stromkv* table) {
     return {strom::ErrorCode::kIoError, std::string("could not map the region: ") + strerror(errno)};
   table->memory = memory;
   STROM_TRY(region::check_header(memory, table->bytes));
-  // A region that has been retired has lost its description, as everything else.
+  // A retired region has lost its description and everything else.
   if (state_of(*table) != STROMKV_OK) return Status::ok();
   const region::Header& header = table->header();
   const std::string description(static_cast<const char*>(memory) + header.description_offset, header.description_bytes);
@@ -142,7 +142,7 @@ stromkv_status attach(int descriptor, stromkv** result, char* error, size_t erro
   return code;
 }
 
-/// The same through a transport.
+/// The same for a region behind a transport.
 stromkv_status attach_far(std::unique_ptr<region::Transport> transport, stromkv** result, std::string* what) {
   auto table = std::make_unique<stromkv>();
   table->transport = std::move(transport);
@@ -160,7 +160,7 @@ stromkv_status attach_far(std::unique_ptr<region::Transport> transport, stromkv*
     code = status_of_state(table->far->live().state);
     const bool is_sound =
         strom::store::crc64(description.data(), description.size()) == table->far->header().schema_hash;
-    // A region that has been retired meanwhile has lost its description.
+    // If the region was retired meanwhile, it has lost its description.
     if (code == STROMKV_OK && !is_sound) code = STROMKV_MOVED;
     if (code == STROMKV_OK) status = take_description(description, table.get());
   }
@@ -170,7 +170,7 @@ stromkv_status attach_far(std::unique_ptr<region::Transport> transport, stromkv*
   return code;
 }
 
-/// A row's memory: words, since records are aligned to them.
+/// Memory for a row. It consists of words, since records are aligned to words.
 struct Buffer {
   std::vector<uint64_t> words = std::vector<uint64_t>(kFirstBuffer / sizeof(uint64_t));
 
@@ -180,7 +180,7 @@ struct Buffer {
     value.capacity = words.size() * sizeof(uint64_t);
     return value;
   }
-  /// False: nothing that is whole needs so much.
+  /// False: no valid record is so large.
   bool grow(size_t bytes) {
     if (bytes > kMostBuffer) return false;
     words.resize((bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t));
@@ -193,13 +193,13 @@ struct Buffer {
 struct stromkv_reader {
   const stromkv* table;
   std::optional<region::Reader> reader;
-  std::unique_ptr<region::FarReader> far = {};  // in its place
-  std::vector<region::FarRow> found = {};       // of a scan
+  std::unique_ptr<region::FarReader> far = {};  // instead of `reader`
+  std::vector<region::FarRow> found = {};       // by a scan
   size_t next_found = 0;
-  uint64_t beat = 0;  // of the server, as it was last read
+  uint64_t beat = 0;  // the server's clock at the last read
   int64_t beat_since_ms = 0;
   Buffer buffers[kTogether] = {};
-  std::vector<Buffer> more = {};  // of get_many()
+  std::vector<Buffer> more = {};  // for get_many()
   std::vector<rows::Cell> cells = {};
   uint64_t bucket = 0, moves = 0;
   uint32_t slot = 0, calls = 0;
@@ -217,7 +217,7 @@ stromkv_status status_of(const stromkv_reader& reader, region::GetResult result)
   }
 }
 
-/// Of what goes through a transport.
+/// The status for the result of a transport's reader.
 stromkv_status status_of_far(const stromkv_reader& reader, region::GetResult result) {
   switch (result) {
     case region::GetResult::kFound: return STROMKV_OK;
@@ -229,7 +229,7 @@ stromkv_status status_of_far(const stromkv_reader& reader, region::GetResult res
   }
 }
 
-/// Whether the server has moved the region's clock, which is another machine's, since it was last read.
+/// Checks that the server has moved the region's clock since the last read. The clock is another machine's.
 stromkv_status look_at_far_clock(stromkv_reader* reader) {
   constexpr int64_t kThousand = 1000, kMillion = 1'000'000;
   struct timespec now{};
@@ -244,7 +244,7 @@ stromkv_status look_at_far_clock(stromkv_reader* reader) {
   return patience != 0 && now_ms - reader->beat_since_ms > patience ? STROMKV_SILENT : STROMKV_OK;
 }
 
-/// Several rows, each with a buffer that grows to what it needs.
+/// Gets several rows; each row's buffer grows as needed.
 template <class BufferOf>
 stromkv_status get_far(stromkv_reader* reader, const stromkv_key* keys, stromkv_row* rows, size_t count,
                        BufferOf buffer_of) {
@@ -256,7 +256,7 @@ stromkv_status get_far(stromkv_reader* reader, const stromkv_key* keys, stromkv_
   }
   reader->far->get_many(wanted, values, count);
   for (size_t i = 0; i < count; ++i) {
-    // What asks for room has been verified, so the next version alone can need more.
+    // A size that is reported has been verified, so only another version of the row can need more.
     while (values[i].result == region::GetResult::kSmallBuffer && buffer_of(i)->grow(values[i].bytes)) {
       values[i] = buffer_of(i)->value();
       reader->far->get(wanted[i], values[i]);
@@ -290,9 +290,9 @@ stromkv_status look_sometimes(stromkv_reader* reader) {
   return reader->calls++ % kLooks == 0 ? look_at_clock(*reader->table) : STROMKV_OK;
 }
 
-/// One row, with a buffer that grows to what it needs.
+/// Gets one row; the buffer grows as needed.
 stromkv_status get(stromkv_reader* reader, stromkv_key key, Buffer* buffer, stromkv_row* row) {
-  constexpr int kGrowths = 100;  // sizes that were torn are wrong guesses
+  constexpr int kGrowths = 100;  // a torn size is a wrong guess
   region::Value value;
   region::GetResult result = region::GetResult::kSmallBuffer;
   for (int i = 0; i < kGrowths && result == region::GetResult::kSmallBuffer; ++i) {
@@ -440,7 +440,7 @@ stromkv_status stromkv_get_many(stromkv_reader* reader, const stromkv_key* keys,
     if (const stromkv_status look = look_sometimes(reader); look != STROMKV_OK) return look;
   stromkv_status worst = STROMKV_OK;
   try {
-    // Rows stay until the next call, so each needs memory of its own.
+    // Rows stay valid until the next call, so each one needs memory of its own.
     if (count > kTogether && reader->more.size() < count - kTogether) reader->more.resize(count - kTogether);
     for (size_t begin = 0; begin < count; begin += kTogether) {
       region::Key wanted[kTogether];
@@ -497,7 +497,7 @@ void stromkv_scan_begin(stromkv_reader* reader) {
     reader->moves = region::load_word(&reader->reader->header().moves, __ATOMIC_ACQUIRE);
     return;
   }
-  // Where that fails, the first read of a row does so, too.
+  // If this fails, the first read of a row fails as well.
   reader->far->look();
   reader->moves = reader->far->live().moves;
 }

@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kPrefix = "tcp:", kRdmaPrefix = "rdma:";
 constexpr int kPatienceMs = 10000;
 
-/// Host and port of "tcp:HOST:PORT"; false: it is none.
+/// Splits "tcp:HOST:PORT" into host and port; false: it has another form.
 bool split(const char* address, std::string* host, std::string* port) {
   const std::string text = address + kPrefix.size();
   const size_t colon = text.rfind(':');
@@ -31,7 +31,7 @@ bool split(const char* address, std::string* host, std::string* port) {
   return port->find_first_not_of("0123456789") == std::string::npos;
 }
 
-/// 0, or why there is no connection.
+/// Returns 0, or the error number of a failed connection.
 int finish_connect(int descriptor, const struct addrinfo& address) {
   if (connect(descriptor, address.ai_addr, address.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS && errno != EINTR) return errno;
@@ -45,7 +45,7 @@ int finish_connect(int descriptor, const struct addrinfo& address) {
   return polled < 0 || getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) != 0 ? errno : error;
 }
 
-/// As clients of a UNIX socket have it: calls wait, but where they say otherwise.
+/// Sets the socket up like that of a UNIX socket's client: calls block, unless they say otherwise.
 void prepare(int descriptor) {
   constexpr int kOn = 1;
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &kOn, sizeof(kOn));

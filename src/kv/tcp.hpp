@@ -1,19 +1,19 @@
-// Connections by TCP to the server of messages, for clients on other machines. Part of libstromkv.
+// TCP connections to the server of messages, for clients on other machines. Part of libstromkv.
 #pragma once
 
 #include <string>
 
 namespace strom::kv {
 
-/// Whether an address is that of another machine: tcp:HOST:PORT, tcp:[ADDRESS]:PORT.
+/// True for an address of another machine: tcp:HOST:PORT, tcp:[ADDRESS]:PORT.
 bool is_by_tcp(const char* address);
 
-/// Whether it is rdma:HOST:PORT, and what it is by TCP.
+/// True for rdma:HOST:PORT, and the same address for TCP.
 bool is_by_rdma(const char* address);
 std::string by_tcp(const char* rdma_address);
 
-/// For an address that is_by_tcp(): a connection to the first address of the host that answers within ten seconds; -1,
-/// and `what` says why there is none.
+/// Connects to an address for which is_by_tcp() is true: to the first address of the host that answers within ten
+/// seconds. -1 on failure; `what` gets the reason.
 int connect_by_tcp(const char* address, std::string* what);
 
 }  // namespace strom::kv
