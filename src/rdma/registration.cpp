@@ -35,14 +35,14 @@ Result<std::shared_ptr<Registration>> Registration::begin(std::shared_ptr<Mapped
 }
 
 Status Registration::extend() {
-  // Pages that have no rows yet are taken with the others, so that not every new row is one more segment.
+  // Registers also pages that have no rows yet, so that not every new row becomes another segment.
   constexpr uint64_t kStep = 16 << 20;
   region::Header* header = region_->header();
   const uint64_t used = std::max(region::load_word(&header->extents_end, __ATOMIC_ACQUIRE), header->extents_offset);
   const uint64_t end = std::min(region_->bytes(), region::padded(used, kStep));
   if (used <= end_) return Status::ok();
-  // From here on whoever retires the region has to write zeros: pages that a card has are not taken by a hole in the
-  // file. Who retires it sets the state first, and then looks at this word; here it is the other way round.
+  // From here on, whoever retires the region has to write zeros, because punching a hole in the file does not free
+  // pages that a card holds. Retiring sets the state first and then reads this word; here it is the other way round.
   __atomic_store_n(&header->pinned, uint64_t{1}, __ATOMIC_SEQ_CST);
   Memory memory(ibv_reg_mr(domain_.get(), region_->memory() + end_, end - end_, IBV_ACCESS_REMOTE_READ));
   if (memory == nullptr) {

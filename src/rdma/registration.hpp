@@ -12,7 +12,7 @@
 
 namespace strom::rdma {
 
-/// A region's file, mapped.
+/// The mapped file of a region.
 class MappedRegion {
  public:
   /// Errors: kIoError.
@@ -35,15 +35,15 @@ class MappedRegion {
   uint64_t bytes_;
 };
 
-/// What one device may read of one region. The protection domain is the region's alone: a key of another region is
-/// worth nothing in it.
+/// What one device may read of one region. Each region has a protection domain of its own, in which keys of other
+/// regions are invalid.
 class Registration {
  public:
   /// Errors: kIoError, kOutOfMemory.
   static Result<std::shared_ptr<Registration>> begin(std::shared_ptr<MappedRegion> region, ibv_context* device);
 
-  /// Registers what has come into use since the last call. Errors: kOutOfMemory; kIoError, also when the region has
-  /// been retired.
+  /// Registers memory that came into use since the last call. Errors: kOutOfMemory; kIoError, also when the region was
+  /// retired.
   Status extend();
   const std::vector<store::message::FarSegment>& segments() const { return segments_; }
 
@@ -58,7 +58,7 @@ class Registration {
   std::shared_ptr<MappedRegion> region_;
   ibv_context* device_ = nullptr;
   Domain domain_;
-  CompletionQueue queue_;  // which stays empty: the server itself neither sends nor receives
+  CompletionQueue queue_;  // stays empty: the server neither sends nor receives
   std::vector<Memory> memory_;
   std::vector<store::message::FarSegment> segments_;
   uint64_t end_ = 0;

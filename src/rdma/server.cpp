@@ -1,5 +1,5 @@
-// See server.hpp. Clients are let in by tickets, which they get over their connection of messages; what they read then
-// passes this process by.
+// See server.hpp. Clients get tickets over their connection of messages and show them to connect. Their later reads do
+// not involve this process.
 #include "rdma/server.hpp"
 
 #include <fcntl.h>
@@ -20,13 +20,13 @@ namespace {
 
 namespace message = store::message;
 
-/// A client: it has a ticket first, then an endpoint and a registration.
+/// A client: first it has a ticket, then an endpoint and a registration.
 struct Guest : Peer {
   uint8_t ticket[message::kTicketBytes] = {};
-  bool is_used = false;  // the ticket
+  bool is_used = false;  // the ticket was used
   std::shared_ptr<MappedRegion> region;
   std::shared_ptr<Registration> registration;
-  Endpoint endpoint;  // goes before the registration
+  Endpoint endpoint;  // destroyed before the registration
 
   void leave() {
     endpoint.reset();
@@ -34,7 +34,7 @@ struct Guest : Peer {
   }
 };
 
-/// An event, which has been acknowledged.
+/// An event that was acknowledged.
 struct Happening {
   rdma_cm_event_type what;
   rdma_cm_id* id;
@@ -47,7 +47,7 @@ class CmServer : public Server {
  public:
   explicit CmServer(Channel channel) : channel_(std::move(channel)) {}
 
-  /// Empty, or why not.
+  /// Listens. Returns an empty text, or why it failed.
   std::string listen(const std::string& address, int port);
   bool is_listening() const { return !listeners_.empty(); }
 
@@ -88,7 +88,7 @@ std::string CmServer::listen(const std::string& address, int port) {
   return "";
 }
 
-/// Whose ticket it is. How long this takes tells nothing of the tickets.
+/// The client of a ticket. The time that the search takes reveals nothing about tickets.
 std::shared_ptr<Guest> CmServer::find(const uint8_t* ticket) {
   std::shared_ptr<Guest> found;
   for (const auto& known : guests_) {
@@ -101,7 +101,7 @@ std::shared_ptr<Guest> CmServer::find(const uint8_t* ticket) {
   return found;
 }
 
-/// Where it cannot be let in, the endpoint goes, which the client is told.
+/// Lets a client in. If that fails, the endpoint is destroyed, which tells the client.
 void CmServer::admit(Endpoint endpoint, const Happening& happening, Guest* guest) {
   guest->is_used = true;
   auto registration = registered(guest->region, endpoint->verbs);
@@ -141,7 +141,7 @@ void CmServer::take(const Happening& happening) {
     if (const auto guest = known.lock(); guest != nullptr && guest->endpoint.get() == happening.id) guest->leave();
 }
 
-/// Memory that is registered stays with the card, whatever becomes of the file.
+/// Drops retired regions: the card keeps their registered memory, whatever happens to the file.
 void CmServer::drop_retired() {
   std::erase_if(guests_, [](const auto& known) { return known.expired(); });
   for (const auto& known : guests_)

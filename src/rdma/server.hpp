@@ -1,5 +1,6 @@
-// Published regions that clients on other machines read by RDMA: the server's half. It lives in a module of its own,
-// pg_strom_rdma.so, so that the extension does without librdmacm and libibverbs. docs/dev/store.md has the design.
+// The server's side of RDMA: clients on other machines read published regions. It is a module of its own,
+// pg_strom_rdma.so, so that the extension does not depend on librdmacm and libibverbs. docs/dev/store.md has the
+// design.
 #pragma once
 
 #include <cstdint>
@@ -12,37 +13,38 @@
 
 namespace strom::rdma {
 
-/// A client that may read one region. Its end is the end of its connection.
+/// A client that may read one region. Destroying it ends its connection.
 class Peer {
  public:
   virtual ~Peer() = default;
 };
 
-/// The file of a region, which is mapped for as long as it has peers.
+/// The file of a region. It stays mapped as long as it has peers.
 struct RegionFile {
   uint64_t id;     // region::Header::region_id
-  int descriptor;  // open for reading and writing; used in the call alone
+  int descriptor;  // open for reading and writing; only used during the call
   uint64_t bytes;
 };
 
-/// Of one thread. Its calls may throw std::bad_alloc.
+/// For use by one thread. Calls may throw std::bad_alloc.
 class Server {
  public:
   virtual ~Server() = default;
 
-  /// Readable when serve() has something to do.
+  /// Readable when serve() has work.
   virtual int descriptor() const = 0;
 
-  /// Takes connections, notices those that have ended, and gives back regions that are not a table's any more.
+  /// Accepts connections, notices ended ones, and releases regions that do not belong to a table any more.
   virtual void serve() = 0;
 
-  /// What a client has to know. `peer` is made at the first call for a client; from the first call after it has
-  /// connected on, the region's memory is registered as far as it is in use, and the answer has its segments.
-  /// Errors: kIoError, kOutOfMemory (the limit of locked memory, for the most part).
+  /// The facts that a client needs. The first call for a client makes `peer`. From the first call after the client has
+  /// connected, the used part of the region's memory is registered, and the answer has its segments. Errors: kIoError,
+  /// kOutOfMemory (usually the limit of locked memory).
   virtual Result<store::message::FarMemory> offer(const RegionFile& region, std::shared_ptr<Peer>* peer) = 0;
 };
 
-/// The module's one symbol. Listens on numeric or named addresses, at a port; `complaints` has a line for each address
+/// The module's only symbol. Listens on numeric or named addresses, at a port. `complaints` gets a line for each
+/// address without an RDMA device. nullptr: no address has one.
 /// that has no RDMA device. nullptr: there is none at all.
 inline constexpr const char* kEntry = "strom_rdma_open";
 using Open = Server* (*)(const std::vector<std::string>& addresses, int port, std::vector<std::string>* complaints);

@@ -1,4 +1,4 @@
-// Owners of what librdmacm and libibverbs give.
+// Owners of objects of librdmacm and libibverbs.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -22,7 +22,7 @@ using CompletionQueue = std::unique_ptr<ibv_cq, Releaser<ibv_destroy_cq>>;
 using Memory = std::unique_ptr<ibv_mr, Releaser<ibv_dereg_mr>>;
 using Addresses = std::unique_ptr<rdma_addrinfo, Releaser<rdma_freeaddrinfo>>;
 
-/// An end of a connection, with its queue pair. No event of it may be unacknowledged when it goes.
+/// Closes an end of a connection, with its queue pair. All its events must have been acknowledged.
 struct EndpointCloser {
   void operator()(rdma_cm_id* id) const {
     if (id->qp != nullptr) rdma_destroy_qp(id);
