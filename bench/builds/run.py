@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Two builds of pg_strom side by side, each in a server of its own: that of another checkout ("before") and of this one
-("after"). The Star Schema Benchmark over Arrow files and over heap tables, and TPC-H; each query by both in turn. The exit
-status is 1 when answers differ. Called by `./strom bench builds`; docs/dev/benchmark.md explains it."""
+"""Compares two builds of pg_strom, each in a server of its own.
+"before" is the build of another checkout, "after" that of this one. Runs the Star Schema Benchmark over Arrow files and
+over heap tables, and TPC-H; both builds run each query in turn. The exit status is 1 when answers differ. Called by
+`./strom bench builds`; docs/dev/benchmark.md explains it."""
 from __future__ import annotations
 
 import argparse
@@ -26,8 +27,8 @@ from options import say  # noqa: E402
 from workload import QUERIES, ensure_data  # noqa: E402
 
 WORKLOADS = ("arrow", "heap", "tpch")
-MOST_OF_BEFORE = 1.03  # of the time of the build before
-WARMING_RUNS = 2  # the second one finds its columns cached
+MOST_OF_BEFORE = 1.03  # times the time of the build before
+WARMING_RUNS = 2  # the second one finds its columns in the cache
 
 
 def parse_arguments(given: List[str]) -> argparse.Namespace:
@@ -64,7 +65,7 @@ class Builds:
         self.problems: List[str] = []
 
     def prepare(self, workload: str) -> str:
-        """The workload's tables in both servers; the schema that has them."""
+        """Makes the workload's tables in both servers; returns their schema."""
         arguments = self.arguments
         if workload == "tpch":
             files = tables.generate(arguments.data_dir / "tpch", arguments.tpch_scale)
@@ -96,8 +97,8 @@ class Builds:
         return opened
 
     def measure(self, workload: str, query: str, statement: str, connections: dict) -> dict:
-        """Medians of both in milliseconds. Each round begins with the other one, so that what disturbs the machine disturbs
-        both alike."""
+        """The median times of both in milliseconds. The order alternates between rounds, so that disturbances of the
+        machine affect both alike."""
         answers = {name: sorted(map(repr, connection.execute(statement).fetchall()))
                    for name, connection in connections.items()}  # fmt: skip
         equal = answers["before"] == answers["after"]

@@ -1,8 +1,8 @@
-// What ./strom bench capture needs besides rivals:
-//   capturebench generate KIND BYTES FILE     a pcap file of packet_mix.hpp
-//   capturebench libpcap FILE                 the loop of a program that uses libpcap and only looks at headers: a
-//   floor capturebench send INTERFACE KIND COUNT    sends packets as fast as it can capturebench replay KIND COUNT FILE
-//   pcap2arrow's capture of packets that lie in memory as the kernel puts them
+// The programs of ./strom bench capture, besides rivals:
+//   capturebench generate KIND BYTES FILE            makes a pcap file of packet_mix.hpp
+//   capturebench libpcap FILE                        a floor: reads with libpcap and looks only at headers
+//   capturebench send INTERFACE KIND COUNT           sends packets as fast as it can
+//   capturebench replay KIND COUNT FILE              pcap2arrow's capture of packets in memory, as from the kernel
 // The result is one line of JSON on standard output.
 #include <fcntl.h>
 #include <linux/if_packet.h>
@@ -50,7 +50,7 @@ int fail(const char* what) {
   return 1;
 }
 
-/// Times go up by a microsecond; addresses and payloads are those of the pool.
+/// Timestamps increase by a microsecond; addresses and payloads come from the pool.
 int generate(const std::string& kind, int64_t bytes, const char* path) {
   struct Record {
     uint32_t seconds, micros, captured, length;
@@ -125,7 +125,7 @@ int send_packets(const char* interface, const std::string& kind, int64_t count) 
   return 0;
 }
 
-/// Blocks that the kernel would have filled, again and again.
+/// Returns blocks in the form in which the kernel fills them, again and again.
 class MemorySource final : public pcap2arrow::PacketSource {
  public:
   MemorySource(const std::string& kind, int64_t count) : left_(count) {

@@ -56,7 +56,7 @@ std::string make_frame(const std::string& kind, std::mt19937& random) {
   const unsigned share = random() % kShares;
   if (share < kTcpShare) {
     add_ipv4(frame, random, size, kTcp);
-    // With room for it, options as most connections have them.
+    // If there is room, adds the options that most connections have.
     const bool has_options = size >= 66;
     frame.any(2).number(443, 2).any(8).number(has_options ? 0x8010 : 0x5010, 2).any(6);
     if (has_options) frame.number(0x0101080A, 4).any(8);

@@ -1,4 +1,4 @@
-// Packets of a benchmark: TCP, UDP, ICMP and IPv6 between some thousand hosts, always the same.
+// Packets for a benchmark: TCP, UDP, ICMP and IPv6 between some thousand hosts. They are the same in each run.
 #pragma once
 
 #include <cstdint>

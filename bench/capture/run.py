@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""pcap2arrow against tshark, tcpdump and a bare loop over libpcap: files, live captures over a virtual cable, replay from
-memory; and a query over captured packets against PostgreSQL. Prints tables and writes JSON. Called by `./strom bench
-capture`; docs/dev/benchmark.md explains what is measured and how."""
+"""pcap2arrow against tshark, tcpdump and a bare loop over libpcap.
+Measures files, live captures over a virtual cable, replay from memory, and a query over captured packets against
+PostgreSQL. Prints tables and writes JSON. Called by `./strom bench capture`; docs/dev/benchmark.md explains what is
+measured and how."""
 from __future__ import annotations
 
 import argparse
@@ -31,12 +32,12 @@ from rounds import Memory  # noqa: E402
 
 TASKS = ("files", "replay", "live", "query")
 KINDS = ("mixed", "small", "full")
-BATCH_MB = 64  # of pcap2arrow's record batches
+BATCH_MB = 64  # size of pcap2arrow's record batches
 REPLAY_MEMORY = 10**9
-MOST_ROW = 1600  # bytes of a packet's row
-LINE_RATE = 4_500_000  # packets of 1400 bytes a second: 50 Gbit/s
+MOST_ROW = 1600  # bytes of a row for one packet
+LINE_RATE = 4_500_000  # packets of 1400 bytes per second: 50 Gbit/s
 HEADERS = "tcp4,udp4,icmp4,tcp6,udp6,icmp6"
-# The fields of tshark that our columns of these headers are.
+# The fields of tshark that correspond to our columns for these headers.
 FIELDS = """frame.time_epoch eth.dst eth.src eth.type ip.dsfield ip.len ip.id ip.flags ip.frag_offset ip.ttl ip.checksum ip.src
 ip.dst ipv6.tclass ipv6.flow ipv6.hlim ipv6.src ipv6.dst ip.proto tcp.srcport tcp.dstport tcp.seq_raw tcp.ack_raw tcp.flags
 tcp.window_size_value tcp.checksum tcp.urgent_pointer tcp.options udp.srcport udp.dstport udp.length udp.checksum icmp.type icmp.code
@@ -46,10 +47,10 @@ WHERE protocol IN (6, 17) AND ip_length > 40 GROUP BY dst_port ORDER BY bytes DE
 
 
 def run(command: List[object], **more) -> dict:
-    """Seconds, seconds of processors, memory, output of a command."""
+    """Runs a command: its wall time and processor time in seconds, memory, and output."""
     begin = time.perf_counter()
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
-    memory = Memory(process.pid, "RssAnon")  # files that are mapped belong to the cache
+    memory = Memory(process.pid, "RssAnon")  # mapped files count as cache
     reader = threading.Thread(target=lambda: setattr(process, "told", process.stderr.read()))
     reader.start()
     out = process.stdout.read()
@@ -63,8 +64,8 @@ def run(command: List[object], **more) -> dict:
 
 
 def touch_memory(folder: Path, size: int) -> None:
-    """Virtual machines give memory that nobody uses back to their host, and get it back page by page: 4 µs for each of 4 kB, five
-    times what writing it takes. Whoever is measured next finds as much as it may need in the machine."""
+    """Touches as much memory as the next measurement may need. A virtual machine returns unused memory to its host and
+    gets it back page by page. That takes 4 µs for each 4 kB, five times as long as writing the page."""
     path = folder / f"strom-bench-{os.getpid()}.memory"
     piece = bytes(1 << 20)
     with path.open("wb") as file:
@@ -74,7 +75,7 @@ def touch_memory(folder: Path, size: int) -> None:
 
 
 class Cable:
-    """Two network namespaces with a virtual cable between them."""
+    """Two network namespaces, connected by a virtual cable."""
 
     def __init__(self) -> None:
         self.spaces = [f"strom-bench-{os.getpid()}-{end}" for end in "ab"]
@@ -113,7 +114,7 @@ class Benchmark:
         self.out = self.output_folder()
 
     def output_folder(self) -> Path:
-        """Where files are written to memory, if there is as much of it."""
+        """A folder in memory if there is enough memory, else on disk."""
         shared = Path("/dev/shm")
         needed = 4 * self.arguments.bytes
         if shared.is_dir() and shutil.disk_usage(shared).free > needed:
@@ -121,7 +122,7 @@ class Benchmark:
         return self.data
 
     def capture_file(self, kind: str, size: int) -> Tuple[Path, int]:
-        """A file of packets, and how many it has."""
+        """A file of packets, and the number of packets in it."""
         path = self.data / f"{kind}-{size}.pcap"
         told = path.with_suffix(".json")
         if not told.exists():
@@ -294,7 +295,7 @@ class Benchmark:
 
 
 def figures_of(tasks: List[dict]) -> List[figures.Figure]:
-    """What is wanted, of the tasks that ran."""
+    """The figures that are wanted, for the tasks that ran."""
     found: List[figures.Figure] = []
 
     def add(name: str, value: float, wanted: float, unit: str = "x", at_most: bool = False) -> None:
@@ -319,7 +320,7 @@ def figures_of(tasks: List[dict]) -> List[figures.Figure]:
         elif name.startswith("live"):
             all_ours = [result for key, result in results.items() if "pcap2arrow" in key]
             add(f"{name}: packets lost", max(result["dropped"] for result in all_ours), 0, "", True)
-            if name.endswith("2 senders"):  # who may not be able to send as many
+            if name.endswith("2 senders"):  # may be unable to send as many
                 best = max(all_ours, key=lambda result: result["captured"] / result["sent"] * result["sent_per_s"])
                 add(f"{name}: captured", round(best["captured"] / best["sent"] * best["sent_per_s"] / 1e3),
                     round(min(900, best["sent_per_s"] / 1e3)), "k packets a second")

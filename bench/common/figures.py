@@ -1,4 +1,4 @@
-"""The figures that a benchmark has to reach: the table at its end, and their rows in its JSON."""
+"""The figures that a benchmark has to reach: prints them in a table at its end, and adds rows to its JSON."""
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
@@ -7,13 +7,13 @@ from typing import List, Optional
 
 @dataclass
 class Figure:
-    """`value` is None where it could not be measured: then the figure does not hold."""
+    """`value` is None if it could not be measured; the figure does not hold then."""
 
     name: str
     value: Optional[float]
     wanted: float
     unit: str = "x"
-    at_most: bool = False  # rather than at least
+    at_most: bool = False  # false: at least
 
     def holds(self) -> bool:
         if self.value is None:
@@ -22,7 +22,7 @@ class Figure:
 
 
 def ratio(name: str, rival_seconds: Optional[float], our_seconds: Optional[float], wanted: float) -> Figure:
-    """How many times as long as we a rival took. Either time is None where it could not be measured."""
+    """A rival's time divided by ours. Either time is None if it could not be measured."""
     known = rival_seconds is not None and our_seconds is not None
     return Figure(name, round(rival_seconds / our_seconds, 2) if known else None, wanted)
 

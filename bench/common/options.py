@@ -1,4 +1,4 @@
-"""What the programs of benchmarks share in their command lines, and how they tell what they do."""
+"""Options and messages that the benchmarks' programs have in common."""
 from __future__ import annotations
 
 import argparse
@@ -29,7 +29,7 @@ def add_folders(parser: argparse.ArgumentParser) -> None:
 
 
 def add_tasks(parser: argparse.ArgumentParser, known: Sequence[str]) -> None:
-    """--tasks, a list of some of those that are known; all by default."""
+    """--tasks: a list of some of the known tasks; all by default."""
 
     def chosen(text: str) -> List[str]:
         names = [name for name in text.split(",") if name]

@@ -1,4 +1,4 @@
-"""Contenders in processes of their own, measured in rounds."""
+"""Measures contenders in processes of their own, in rounds."""
 from __future__ import annotations
 
 import threading
@@ -7,11 +7,11 @@ from typing import Callable, Dict, List, Tuple
 
 
 class Memory(threading.Thread):
-    """The most memory that a process has had, sampled. The kernel's own number for a process that has ended is of no use:
-    it includes the memory of Python before the program was started."""
+    """The peak memory of a process, sampled. The kernel's own number for an ended process is useless, because it
+    includes the memory of Python before the program was started."""
 
     def __init__(self, pid: int, kind: str = "VmHWM"):
-        """`kind`: the line of the process's status; VmHWM counts mapped files, RssAnon does not."""
+        """`kind`: the line of the process's status. VmHWM counts mapped files, RssAnon does not."""
         super().__init__(daemon=True)
         self.path, self.kind, self.kilobytes, self.ended = Path(f"/proc/{pid}/status"), kind + ":", 0, threading.Event()
         self.start()
@@ -34,9 +34,9 @@ class Memory(threading.Thread):
 
 def in_rounds(contenders: Dict[str, Callable[[], dict]], runs: int,
               slow_s: float = float("inf")) -> Tuple[Dict[str, List[dict]], Dict[str, str]]:
-    """What each contender measured in `runs` rounds after one to warm up, and the errors of those that failed in it. Each
-    round begins with another one, so that what disturbs the machine disturbs all alike. Whose "seconds" of the warm-up are
-    more than `slow_s` is measured by it alone."""
+    """The measurements of each contender in `runs` rounds after a warming round, and the errors of those that failed.
+    Each round begins with another contender, so that disturbances of the machine affect all alike. A contender whose
+    "seconds" in the warming round exceed `slow_s` is measured only by that round."""
     measured: Dict[str, List[dict]] = {}
     failures: Dict[str, str] = {}
     for name, once in contenders.items():

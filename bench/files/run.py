@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Arrow files in all forms, read and written: the Star Schema Benchmark over compressed, dictionary-encoded, many and sorted
-files against the same over plain files and against DuckDB; what pruning saves; what planning over thousands of files costs;
-bytes read of a wide file; INSERT. Prints tables and writes JSON and an SVG chart. Every answer is compared with PostgreSQL's; the
-exit status is 1 when one differs. Called by `./strom bench files`; docs/dev/benchmark.md explains it."""
+"""Arrow files in all forms, read and written.
+Runs the Star Schema Benchmark over compressed, dictionary-encoded, many and sorted files, against plain files and
+DuckDB. Measures what pruning saves, what planning over thousands of files costs, the bytes read of a wide file, and
+INSERT. Prints tables and writes JSON and an SVG chart. Every answer is compared with PostgreSQL's; the exit status is 1
+when one differs. Called by `./strom bench files`; docs/dev/benchmark.md explains it."""
 from __future__ import annotations
 
 import argparse
@@ -63,7 +64,7 @@ def parse_arguments(given: List[str]) -> argparse.Namespace:
 
 
 def median_ms(call: Callable[[], object], runs: int) -> float:
-    """The first call warms."""
+    """The first call is a warming run."""
     samples = []
     for _ in range(runs + 1):
         start = time.perf_counter()
@@ -139,7 +140,7 @@ class Benchmark:
             self.expected[query] = referee.measure(query)[1]
         samples: Dict[str, List[float]] = {engine.name: [] for engine in engines}
         failures: Dict[str, str] = {}
-        for number in range(self.arguments.runs + 2):  # the first two warm: the second one fills the column cache
+        for number in range(self.arguments.runs + 2):  # two warming runs; the second one fills the column cache
             first = number % len(engines)
             for engine in engines[first:] + engines[:first]:
                 if engine.name in failures:
@@ -161,8 +162,8 @@ class Benchmark:
     # ---- Pruning ----
 
     def measure_pruning(self) -> List[dict]:
-        """Each query with and without statistics over the same file. The ideal is its cost when nothing is read, plus the rest
-        of its cost times the share of record batches that are read."""
+        """Runs each query with and without statistics over the same file. The ideal time is the time when nothing is
+        read, plus the rest of the full time multiplied by the share of record batches that are read."""
         schema = self.schema("sorted")
         engine = postgres.StromEngine(self.server, schema, self.arguments.threads)
         results = []
@@ -203,8 +204,8 @@ class Benchmark:
     # ---- Planning ----
 
     def measure_planning(self) -> dict:
-        """Milliseconds of planning over thousands of files: in the first session that asks for them, which runs the query as
-        well, in new sessions, and again in one of them."""
+        """Planning time over thousands of files in milliseconds: in the first session that uses them, which also runs
+        the query; in new sessions; and again in one of them."""
 
         def plan(connection: psycopg.Connection) -> float:
             query = f"explain (summary, format json) {QUERIES['Q1_1'].sql}"
@@ -213,7 +214,7 @@ class Benchmark:
         result = {}
         for name in ("many", "small"):
             schema = self.schema(name)
-            time.sleep(2.5)  # files of which the times are younger are read again
+            time.sleep(2.5)  # files with younger timestamps would be read again
             with self.server.connect(schema) as connection:
                 connection.execute("load 'pg_strom'")
                 first = plan(connection)
@@ -230,7 +231,8 @@ class Benchmark:
     # ---- Wide files ----
 
     def measure_wide_file(self) -> dict:
-        """Bytes that a query over two of many columns reads from storage, by the kernel's account of the process."""
+        """The bytes that a query over two of many columns reads from storage, as the kernel counts them for the
+        process."""
         path = self.data.folder / "forms" / "wide.arrow"
         path.parent.mkdir(exist_ok=True)
         if not path.exists():
@@ -274,7 +276,7 @@ class Benchmark:
     # ---- Writing ----
 
     def measure_insert(self) -> List[dict]:
-        """INSERT … SELECT of the same rows into an Arrow table and into an unlogged heap table, in turn."""
+        """Runs INSERT … SELECT of the same rows into an Arrow table and into an unlogged heap table, in turn."""
         self.schema("plain")
         folder = self.data.folder / "forms"
         rows = min(INSERTED_ROWS, self.data.rows(BIG))
@@ -372,7 +374,7 @@ def form_lines(results: List[dict]) -> List[str]:
 
 
 def chart_groups(report: dict) -> Dict[str, Dict[str, float]]:
-    """Milliseconds by form of files, each the geometric mean of the queries, and of INSERT."""
+    """Milliseconds for each form of files (the geometric mean over the queries), and for INSERT."""
     groups: Dict[str, Dict[str, float]] = {}
     results = report.get("forms") or []
     for form in dict.fromkeys(result["form"] for result in results):

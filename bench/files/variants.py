@@ -1,5 +1,5 @@
-"""The Star Schema Benchmark's data in the forms that Arrow files come in: compressed, dictionary-encoded, in many files,
-sorted with statistics. Called by run.py."""
+"""The Star Schema Benchmark's data in several forms of Arrow files.
+They are compressed, dictionary-encoded, in many files, or sorted with statistics. Called by run.py."""
 from __future__ import annotations
 
 import os
@@ -20,11 +20,11 @@ MANY_FILES, SMALL_FILES = 1000, 12000
 
 @dataclass(frozen=True)
 class Variant:
-    """One form of the data. The dimension tables are plain where only lineorder matters."""
+    """One form of the data. If a form concerns only lineorder, the dimension tables are plain."""
 
     name: str
     about: str
-    write: Callable[[DataSet, Path], None]  # fills a folder with TABLE.arrow files, or folders TABLE of files
+    write: Callable[[DataSet, Path], None]  # fills a folder with files TABLE.arrow, or with folders TABLE
     can_be_mapped: bool = False  # by pyarrow, as a table without copies
     is_parquet: bool = False
 
@@ -44,12 +44,12 @@ class Variant:
 
 @dataclass(frozen=True)
 class FormDataSet(DataSet):
-    """The same rows in one of the forms."""
+    """The benchmark's rows in one of the forms."""
 
     form: str = "plain"
 
     def path(self, table: str) -> Path:
-        """A file or a folder."""
+        """The path of a file or a folder."""
         folder = self.folder / "forms" / self.form
         for found in (folder / f"{table}.arrow", folder / f"{table}.parquet", folder / table):
             if found.exists():
@@ -85,7 +85,7 @@ def _parquet(data: DataSet, folder: Path) -> None:
 
 
 def _dictionaries(data: DataSet, folder: Path) -> None:
-    """Text columns of few values as pandas' categories, Polars' enums and DuckDB's exports have them."""
+    """Writes text columns with few values as dictionaries, as pandas (categories), Polars (enums) and DuckDB do."""
     for table in TABLES:
         plain = data.mapped(table)
         for position, field in enumerate(plain.schema):
@@ -122,7 +122,7 @@ def _sorted(arrowstat: Path) -> Callable[[DataSet, Path], None]:
 
 
 def variants(tools: Path) -> Dict[str, Variant]:
-    """`tools`: where arrowstat was built."""
+    """`tools`: the folder with arrowstat."""
     every = (
         Variant("plain", "as the main benchmark has it", lambda data, folder: None),
         Variant("lz4", "record batches compressed with LZ4", _compressed("lz4")),

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Events by the Forward protocol into files: fluent2arrow, and Fluentd with out_file and with the plugin arrow_file. Prints a table and
-writes JSON. Called by `./strom bench forward`; docs/dev/benchmark.md explains what is measured and how."""
+"""Writes events of the Forward protocol to files.
+Compares fluent2arrow with Fluentd, both with out_file and with the plugin arrow_file. Prints a table and writes JSON.
+Called by `./strom bench forward`; docs/dev/benchmark.md explains what is measured and how."""
 from __future__ import annotations
 
 import argparse
@@ -54,7 +55,7 @@ OUTPUTS = {
 
 
 def messages(events: int, each: int, acknowledged: bool) -> List[bytes]:
-    """PackedForward messages of events with 8 fields."""
+    """PackedForward messages with events of 8 fields."""
     rng = random.Random(1)
     parts = []
     for begin in range(0, events, each):
@@ -73,7 +74,7 @@ def free_port() -> int:
 
 
 def processor_seconds(pid: int) -> float:
-    """Of a process and those that it has started."""
+    """The value for a process and its children."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     own = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
@@ -84,7 +85,7 @@ class Benchmark:
     def __init__(self, arguments: argparse.Namespace):
         self.arguments = arguments
         self.folder = arguments.data_dir / "forward"
-        self.few = arguments.events // 10  # for Fluentd, whose rate does not depend on it
+        self.few = arguments.events // 10  # for Fluentd, whose rate does not depend on the number
         self.sent = {count: messages(count, arguments.each, acknowledged=True) for count in (arguments.events, self.few)}
 
     def emptied(self) -> Path:
@@ -109,7 +110,7 @@ class Benchmark:
         return link
 
     def ours(self) -> dict:
-        """From the first byte to the last acknowledgement: then all is on the disk."""
+        """Measures from the first byte to the last acknowledgement, when everything is on disk."""
         folder = self.emptied()
         process = subprocess.Popen([str(self.arguments.build_dir / "tools" / "fluent2arrow" / "fluent2arrow"), "-L", "127.0.0.1:0", f"--schema={TYPES}",
                                     "-o", str(folder / "events.arrow")], stdout=subprocess.PIPE, text=True)
@@ -129,7 +130,7 @@ class Benchmark:
         return {"events_per_s": rows / seconds, "events_per_cpu_s": rows / used}
 
     def fluentd(self, output: str) -> dict:
-        """From the first byte until Fluentd, which was told to end, has written all."""
+        """Measures from the first byte until Fluentd, which was told to end, has written everything."""
         folder, port = self.emptied(), free_port()
         conf = folder.parent / "forward.conf"
         conf.write_text(FLUENTD.format(port=port, output=OUTPUTS[output].format(folder=folder)))
@@ -159,7 +160,7 @@ class Benchmark:
         return {"events_per_s": rows / seconds, "events_per_cpu_s": rows / (usage.ru_utime + usage.ru_stime - before)}
 
     def delay(self) -> float:
-        """Seconds from one event's sending until its file has it, at the longest of ten."""
+        """The longest of ten times from sending one event until it is in its file, in seconds."""
         folder = self.emptied()
         path = folder / "events.arrow"
         process = subprocess.Popen([str(self.arguments.build_dir / "tools" / "fluent2arrow" / "fluent2arrow"), "-L", "127.0.0.1:0", "-o", str(path)],

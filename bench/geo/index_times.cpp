@@ -36,7 +36,7 @@ std::vector<GeometryBytes> split(const std::vector<char>& bytes) {
   return polygons;
 }
 
-/// Squares beside each other, as many as there are polygons: what the tree is made of is boxes alone.
+/// Adjacent squares, as many as there are polygons: the tree consists of boxes only.
 strom::geo::TreeInput squares(size_t count) {
   strom::geo::TreeInput input;
   input.rows = static_cast<uint32_t>(count);
@@ -47,7 +47,7 @@ strom::geo::TreeInput squares(size_t count) {
   return input;
 }
 
-/// The median of `runs` in milliseconds, after one that warms. `make` gives the words of an image.
+/// The median time of `runs` runs in milliseconds, after a warming run. `make` returns the words of an image.
 template <class Make>
 double median_ms(int runs, size_t* words, const Make& make) {
   std::vector<double> times;

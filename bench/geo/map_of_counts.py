@@ -1,5 +1,5 @@
-"""A map of polygons, coloured by how many points lie in each, as SVG. Called by run.py for the picture of
-docs/user/geometry.md."""
+"""Draws polygons as an SVG map, coloured by the number of points in each.
+Called by run.py for the picture of docs/user/geometry.md."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -19,13 +19,13 @@ def _path(geometry: shapely.Geometry) -> str:
 
 
 def write(path: Path, polygons: List[shapely.Geometry], counts: Dict[int, int]) -> None:
-    """North is up. Shades hold the same number of polygons each."""
+    """Draws the map with north up. Each shade covers the same number of polygons."""
     shapes = np.array(polygons)
     left, bottom, right, top = shapely.total_bounds(shapes)
     scale = (WIDTH - 2 * MARGIN) / (right - left)
     height = (top - bottom) * scale + 2 * MARGIN
     flipped = shapely.transform(shapes, lambda xy: (xy - [left, top]) * [scale, -scale] + MARGIN)
-    # Borders that two polygons share are simplified alike.
+    # Simplifies borders that two polygons share in the same way for both.
     drawn = shapely.coverage_simplify(flipped, FINEST) if hasattr(shapely, "coverage_simplify") else flipped
     values = np.array([counts.get(number, 0) for number in range(len(polygons))])
     limits = np.quantile(values, np.linspace(0, 1, len(SHADES) + 1)[1:-1])

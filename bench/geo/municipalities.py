@@ -1,5 +1,6 @@
-"""Polygons like municipalities, and points: deterministic. A planar partition with shared, ragged borders, with islands
-apart from it and lakes in it. Polygons have 10 to 20,000 points. Called by run.py."""
+"""Makes polygons like municipalities, and points; the result is always the same.
+The polygons are a planar partition with shared, ragged borders, with separate islands and with lakes. They have 10 to
+20,000 points. Called by run.py."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -9,13 +10,14 @@ import numpy as np
 import shapely
 
 PREFECTURES = 47
-ORIGIN, EXTENT = np.array([123.0, 25.0]), 20.0  # degrees, about those of Japan
-RAGGED = 0.12  # of an edge's length
+ORIGIN, EXTENT = np.array([123.0, 25.0]), 20.0  # degrees, about the location of Japan
+RAGGED = 0.12  # fraction of an edge's length
 
 
 @dataclass(frozen=True)
 class Size:
-    """Columns by rows of municipalities; each border is halved `levels` times, and a few are halved more often."""
+    """A grid of `columns` by `rows` municipalities. Each border is halved `levels` times; a few are halved more
+    often."""
 
     name: str
     columns: int
@@ -24,14 +26,14 @@ class Size:
 
 
 SIZES = {
-    "6000": Size("6000", 78, 77, 6),  # 257 points as a rule
-    "120000": Size("120000", 346, 347, 4),  # 65 points as a rule
-    "small": Size("small", 20, 20, 4),  # for a try
+    "6000": Size("6000", 78, 77, 6),  # usually 257 points each
+    "120000": Size("120000", 346, 347, 4),  # usually 65 points each
+    "small": Size("small", 20, 20, 4),  # for quick tries
 }
 
 
 def _borders(rng: np.random.Generator, start: np.ndarray, end: np.ndarray, levels: int) -> np.ndarray:
-    """Midpoints are moved aside, again and again; arrays (…, 2) become (…, points, 2)."""
+    """Moves midpoints of edges aside, repeatedly. Arrays of shape (…, 2) become (…, points, 2)."""
     points = np.stack([start, end], -2)
     for _ in range(levels):
         step = points[..., 1:, :] - points[..., :-1, :]
@@ -71,7 +73,7 @@ def polygons(size: Size, seed: int = 7) -> List[shapely.Geometry]:
             shapes = [shapely.Polygon(shell, holes)]
             if holes:
                 shapes.append(shapely.Polygon(_round_shape(rng, center, 0.02, 10)))
-            if number % 1500 == 11:  # a fjord coast: very many points
+            if number % 1500 == 11:  # a fjord coast with very many points
                 shapes = [shapely.Polygon(_round_shape(rng, center, 0.2, 20_000))]
             geometry = shapes[0] if len(shapes) == 1 else shapely.MultiPolygon(shapes)
             made.append(shapely.transform(geometry, lambda xy: xy * scale + ORIGIN))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Points in polygons: the engine against PostGIS, shapely, geopandas and SedonaDB, over polygons like municipalities. Prints a
-table and writes JSON. All answers are compared; the exit status is 1 when one differs. Called by `./strom bench geo`;
-docs/dev/benchmark.md explains it."""
+"""Points in polygons: the engine against PostGIS, shapely, geopandas and SedonaDB.
+The polygons resemble municipalities. Prints a table and writes JSON. All answers are compared; the exit status is 1
+when one differs. Called by `./strom bench geo`; docs/dev/benchmark.md explains it."""
 from __future__ import annotations
 
 import argparse
@@ -40,12 +40,12 @@ CONSTANT = "polygon ((124 26, 128 27, 130 30, 126 33, 124 26))"
 NEIGHBOURS = 10  # of each point, on average, in the join by distance
 TASKS = ("join", "prefecture", "constant", "near")
 ENGINES = ("pg_strom", "postgis", "shapely", "geopandas", "sedonadb")
-MANY = {("join", "sedonadb"): 8}  # of the size with most polygons
-# Milliseconds that indexes may take to be made, by size: of cells, and the tree.
+MANY = {("join", "sedonadb"): 8}  # for the size with the most polygons
+# The limits for making indexes in milliseconds, by size: for cells, and for the tree.
 INDEX_WANTED = {"6000": {"cells_ms": 150}, "120000": {"cells_ms": 500, "tree_ms": 30}}
 INDEX_NAMES = {"cells_ms": "index of cells", "tree_ms": "tree of boxes"}
-MOST_INDEX_BYTES = 3  # times those of the polygons
-POINTS_A_SECOND = 200e6  # by the constant polygon
+MOST_INDEX_BYTES = 3  # times the bytes of the polygons
+POINTS_A_SECOND = 200e6  # for the constant polygon
 WANTED = {("join", "sedonadb"): 10, ("join", "postgis"): 130, ("join", "shapely"): 20, ("prefecture", "sedonadb"): 5,
           ("prefecture", "postgis"): 700, ("constant", "postgis"): 40, ("near", "postgis"): 20, ("near", "sedonadb"): 3}
 
@@ -87,9 +87,10 @@ class Data:
 
 
 class Contender:
-    """task(name) gives the counts of points by polygon, or {0: count} for the constant polygon and the join by distance."""
+    """task(name) returns the number of points for each polygon; {0: count} for the constant polygon and the join by
+    distance."""
 
-    runs: Optional[int] = None  # for slow ones
+    runs: Optional[int] = None  # for slow contenders
 
     def task(self, name: str) -> Optional[Counts]:
         raise NotImplementedError
@@ -258,7 +259,7 @@ CONTENDERS: Dict[str, Callable] = {
 
 
 def measure(contender: Contender, task: str, runs: int) -> Dict[str, object]:
-    """The first run warms, where more than one is measured."""
+    """The first run is a warming run if there are several."""
     runs = min(runs, contender.runs or runs)
     samples, counts = [], None
     for _ in range(runs + (runs > 1)):
@@ -273,7 +274,7 @@ def measure(contender: Contender, task: str, runs: int) -> Dict[str, object]:
 
 
 def index_times(arguments: argparse.Namespace, data: Data) -> Dict[str, float]:
-    """Times and bytes of the indexes over the polygons, as index_times.cpp prints them."""
+    """Times and bytes of the indexes over the polygons, from index_times.cpp."""
     with tempfile.NamedTemporaryFile() as file:
         for polygon in data.polygons:
             binary = shapely.to_wkb(polygon)
@@ -318,7 +319,7 @@ def run_size(arguments: argparse.Namespace, name: str, results: List[Dict[str, o
 
 
 def times_ours(results: List[Dict[str, object]], result: Dict[str, object]) -> Optional[float]:
-    """A rival's time over ours, of the same task."""
+    """A rival's time divided by ours, for the same task."""
     for ours in results:
         if (ours["size"], ours["task"], ours["engine"]) == (result["size"], result["task"], "pg_strom"):
             return None if result is ours else result["median_ms"] / ours["median_ms"]

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Everything about the GPU in one run, on a machine with one: unit tests on the device, compute-sanitizer over the
-kernels, the differential test, the Star Schema Benchmark inside PostgreSQL on GPU and CPU, one text filter, many sessions.
-Writes one JSON file and one page; exit status 1 when something failed or an answer differs. Called by `./strom gpu-check`.
-docs/dev/gpu-check.md explains what is done and how."""
+"""Checks everything about the GPU in one run, on a machine with one.
+Runs unit tests on the device, compute-sanitizer over the kernels, the differential test, the Star Schema Benchmark
+inside PostgreSQL on GPU and CPU, a text filter, and many sessions. Writes one JSON file and one page. The exit status
+is 1 when something failed or an answer differs. Called by `./strom gpu-check`; docs/dev/gpu-check.md explains what is
+done and how."""
 from __future__ import annotations
 
 import argparse
@@ -35,8 +36,8 @@ from workload import QUERIES, difference, ensure_data  # noqa: E402
 PARTS = ("device", "unit", "sanitizer", "diff", "ssb", "filter", "sessions")
 SCHEMA, CHECKED_SCHEMA, CHECKED_SCALE = "ssb_arrow", "ssb_checked", 0.1
 FILTER_ROWS = 8_000_000
-NEW_FILE_SECONDS = 3  # columns of files that have just been written do not stay on the device
-# What runs under compute-sanitizer, which is slow: joins, aggregates and outputs of every kind once.
+NEW_FILE_SECONDS = 3  # the device does not cache columns of files that were just written
+# The tests that run under compute-sanitizer, which is slow: joins, aggregates and outputs of every kind once.
 SANITIZED = "Pipeline*:Aggregate*:Join*"
 
 
@@ -68,7 +69,7 @@ def say(text: str) -> None:
 
 
 def median_ms(runs: int, action: Callable[[], object]) -> float:
-    """Of so many runs, each measured."""
+    """The times of `runs` runs."""
     samples = []
     for _ in range(runs):
         start = time.perf_counter()
@@ -78,14 +79,14 @@ def median_ms(runs: int, action: Callable[[], object]) -> float:
 
 
 class Check:
-    """One run. Each part is a method that returns what goes into the report under its name."""
+    """One run. Each part is a method whose result goes into the report under the method's name."""
 
     def __init__(self, arguments: argparse.Namespace):
         self.arguments = arguments
         self.folder = Path(tempfile.mkdtemp(prefix="strom-gpu-check-", dir="/var/tmp"))
         self.folder.chmod(0o755)
         self.problems: List[str] = []
-        # The server's user may not be able to enter the folder where the module was built.
+        # The server's user may be unable to enter the folder where the module was built.
         self.module = Path(shutil.copy(arguments.module, self.folder))
         self.module.chmod(0o755)
         self.cluster: Optional[Cluster] = None
@@ -123,7 +124,7 @@ class Check:
     # ---- parts ----
 
     def device(self) -> dict:
-        """What the machine says about the device."""
+        """The device's facts, as the machine reports them."""
         found: dict = {"module": self.arguments.module.name}
         query = "name,driver_version,memory.total,pcie.link.gen.max,pcie.link.width.max,compute_cap"
         try:
@@ -140,7 +141,7 @@ class Check:
         return found
 
     def unit(self) -> dict:
-        """The unit tests that run on devices."""
+        """Runs the unit tests that need a device."""
         filters = {"device/device_test": "CudaDevice.*", "service/service_test": "DeviceService.*:*StorageWays.*/real",
                    "engine/engine_test": "*", "engine/pages_test": "*/module"}
         return {program: self.unit_tests(program, wanted) for program, wanted in filters.items()}
@@ -170,7 +171,7 @@ class Check:
         return outcome
 
     def sanitizer(self) -> dict:
-        """compute-sanitizer over the engine's tests."""
+        """Runs compute-sanitizer over the engine's tests."""
         program = shutil.which("compute-sanitizer")
         if program is None:
             return {"compute-sanitizer": "is not on this machine"}
@@ -181,7 +182,7 @@ class Check:
         return outcome
 
     def diff(self) -> dict:
-        """Random queries, through the service on this device, against PostgreSQL."""
+        """Runs random queries through the service on this device, against PostgreSQL."""
         environment = {
             **os.environ,
             "STROM_PG_BINDIR": str(self.arguments.pg_bindir),
@@ -202,7 +203,7 @@ class Check:
         return {"passed": int(found.group(1)), "failed": int(found.group(2))}
 
     def ssb(self) -> dict:
-        """The 13 queries on GPU and CPU in turn. Device time is the service's own count."""
+        """Runs the 13 queries on GPU and CPU in turn. The service counts the device time."""
         server = self.server()
         self.check_answers(server)
         data = self.import_data(server, self.arguments.scale, SCHEMA)
@@ -226,7 +227,7 @@ class Check:
         return {"lineorder_rows": data.rows("lineorder"), "queries": results, "total": total}
 
     def check_answers(self, server: postgres.Server) -> None:
-        """GPU against PostgreSQL alone, which takes long over more data."""
+        """Compares the GPU with PostgreSQL alone, at a small scale because PostgreSQL is slow."""
         self.import_data(server, CHECKED_SCALE, CHECKED_SCHEMA)
         alone = postgres.referee(server, CHECKED_SCHEMA)
         with self.connect("gpu", CHECKED_SCHEMA) as gpu:
@@ -237,7 +238,8 @@ class Check:
         alone.close()
 
     def filter(self) -> dict:
-        """count(*) with one text filter over a heap table, as from psql: the first query of a new service and later ones."""
+        """Runs count(*) with a text filter over a heap table, as from psql: the first query of a new service, and later
+        ones."""
         query = "select count(*) from texts where t like '%77%'"
         with self.connect("gpu") as session:
             session.execute(
@@ -263,7 +265,7 @@ class Check:
         return {"rows": self.scaled(FILTER_ROWS), "warm_ms": warm, "first_of_a_new_service_ms": first, "cpu_ms": cpu}
 
     def sessions(self) -> dict:
-        """The same queries by more and more sessions: queries per second, and failures."""
+        """Runs the same queries in more and more sessions; counts queries per second and failures."""
         server = self.server()
         self.import_data(server, self.arguments.scale, SCHEMA)
         names = ("Q1_1", "Q2_1", "Q3_2", "Q4_1")
@@ -294,11 +296,11 @@ class Check:
     # ---- the server ----
 
     def scaled(self, rows: int) -> int:
-        """Fewer where the benchmark is smaller than it was made for."""
+        """Scales a number of rows down if the benchmark is smaller than the one it was chosen for."""
         return int(rows * min(1.0, self.arguments.scale))
 
     def service_program(self) -> Path:
-        """Beside the extension, or where it was built."""
+        """The program's path: beside the extension, or where it was built."""
         pkglibdir = subprocess.run(
             [self.arguments.pg_bindir / "pg_config", "--pkglibdir"], check=True, capture_output=True, text=True
         ).stdout.strip()
@@ -349,7 +351,7 @@ class Check:
 
     @staticmethod
     def busy_ms(session: psycopg.Connection) -> float:
-        """Time on the device so far."""
+        """The time on the device so far."""
         query = "select coalesce(sum(busy_ms), 0) from pgstrom.gpu_sessions where pid = pg_backend_pid()"
         return session.execute(query).fetchone()[0]
 

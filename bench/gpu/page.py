@@ -1,11 +1,11 @@
-"""The page that check.py writes beside its JSON: what was found, in words and tables."""
+"""Writes the page beside check.py's JSON: the results in words and tables."""
 from __future__ import annotations
 
 from typing import Dict, List, Tuple
 
 import hardware
 
-# Figures that are aimed at on one H200, with columns resident on the device. At another scale they say nothing.
+# The aims for one H200 with columns resident on the device, by scale. They do not apply to other scales.
 _AIMS = {20: "device time of all 13 queries at most 60 ms", 10: "each query at least 5x the CPU's speed"}
 
 

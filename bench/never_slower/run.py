@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Statements that plain PostgreSQL answers best, with pg_strom on (default settings) and off: none may become slower.
-Prints a table and writes JSON; the exit status is 1, with the worst statement in the last line, when the median with
-pg_strom is above 1.1 times the median without it plus 1 ms. Called by `./strom bench never-slower`."""
+"""Statements that plain PostgreSQL answers best must not become slower with pg_strom.
+Runs them with pg_strom on (default settings) and off. Prints a table and writes JSON. The exit status is 1, with the
+worst statement in the last line, when a median with pg_strom is above 1.1 times the median without it plus 1 ms. Called
+by `./strom bench never-slower`."""
 from __future__ import annotations
 
 import argparse
@@ -31,12 +32,12 @@ from statements import NAMES, SCHEMA, TABLES, Statement, join_of_twelve, stateme
 
 FACTOR, ADDED_MS = 1.1, 1.0
 PLANNING_FACTOR = 1.2
-JUDGED_AGAIN = 3  # a statement is slower if it is so each time
+JUDGED_AGAIN = 3  # a statement counts as slower only if it is slower each time
 LARGEST_N = 599_000
 
 
 def make_tables(server: Server) -> None:
-    """The tables, unless they are there as this file makes them."""
+    """Makes the tables, unless they exist as this file defines them."""
     label = f"never-slower {hash_of(TABLES)}"
     with server.connect("public") as connection:
         found = connection.execute("select obj_description(to_regnamespace(%s), 'pg_namespace')", (SCHEMA,)).fetchone()[0]
@@ -58,7 +59,7 @@ def hash_of(text: str) -> str:
 
 
 class Side:
-    """One session, with pg_strom on or off; everything else is the server's default."""
+    """A session with pg_strom on or off; all other settings are the server's defaults."""
 
     def __init__(self, server: Server, enabled: bool):
         self.connection = server.connect(SCHEMA, **{"pg_strom.enabled": "on" if enabled else "off"})
@@ -97,7 +98,7 @@ class Bench:
         self.numbers = random.Random(seed)
 
     def alternate(self, on, off, rounds: int) -> Dict[str, float]:
-        """Medians of two measurements that take turns at going first, on pages that neither is the first to touch."""
+        """The medians of two measurements that alternate in going first. Neither is the first to touch the pages."""
         samples: Dict[str, List[float]] = {"on_ms": [], "off_ms": []}
         gc.collect()
         gc.disable()
@@ -111,7 +112,8 @@ class Bench:
         return {name: round(statistics.median(values), 4) for name, values in samples.items()}
 
     def judged(self, on, off, factor: float, added: float, rounds: int) -> Dict[str, object]:
-        """Measured again, longer, while it looks slower: another process may have been in the way."""
+        """Measures again, longer, while the statement seems slower: another process may have disturbed the
+        measurement."""
         for attempt in range(JUDGED_AGAIN):
             medians = self.alternate(on, off, rounds * (attempt + 1))
             limit = medians["off_ms"] * factor + added
@@ -124,7 +126,7 @@ class Bench:
     def statement(self, statement: Statement) -> Dict[str, object]:
         for side in (self.on, self.off):
             side.prepare(statement)
-            for n in range(6 if statement.prepared else 2):  # generic plans begin with the sixth execution
+            for n in range(6 if statement.prepared else 2):  # generic plans are used from the sixth execution on
                 side.run(statement, n + 1)
         result = self.judged(lambda n: self.on.run(statement, n), lambda n: self.off.run(statement, n), FACTOR, ADDED_MS,
                              self.runs)  # fmt: skip

@@ -1,6 +1,6 @@
-"""The 76 statements that an index, a LIMIT, a small table, a nested loop or a sub-query for each row answers best, and
-the tables they ask.
-Called by run.py. `{n}` in a statement is another number in each execution, so that no result is remembered."""
+"""76 statements that PostgreSQL answers best, and the tables that they use.
+PostgreSQL is best because of an index, a LIMIT, a small table, a nested loop or a sub-query for each row. Called by
+run.py. `{n}` in a statement is another number in each execution, so that no result is cached."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ from typing import List, Tuple
 
 SCHEMA = "never_slower"
 
-# pgbench's tables at scale 10, and a shop: one table of orders with the usual indexes, small ones around it.
+# The tables of pgbench at scale 10, and a shop: one table of orders with the usual indexes, with small tables around
+# it.
 TABLES = """
 create unlogged table account (aid int primary key, bid int not null, balance int not null, filler char(84));
 insert into account select i, i % 10 + 1, 0, '' from generate_series(1, 1000000) i;
@@ -72,7 +73,7 @@ NAMES = ("account", "branch", "teller", "history", "country", "customer", "produ
 @dataclass(frozen=True)
 class Statement:
     name: str
-    sql: str  # several, separated by semicolons, are one transaction that is rolled back
+    sql: str  # several statements, separated by semicolons, form a transaction that is rolled back
     prepared: bool = False
 
     @property
@@ -170,7 +171,7 @@ _GROUPS: Tuple[Tuple[str, Tuple[str, ...]], ...] = (
         "where bid = {n} % 10 + 1; insert into history values ({n} % 100 + 1, {n} % 10 + 1, {n}, 7, now())",
     )),
 )  # fmt: skip
-# As a driver sends them: parsed once, executed often.
+# Statements as drivers send them: parsed once and executed often.
 _PREPARED = (
     "select balance from account where aid = {n}",
     "select sum(total) from purchase where customer_id = {n}",
@@ -185,7 +186,7 @@ def statements() -> List[Statement]:
 
 
 def join_of_twelve() -> str:
-    """Twelve tables in a chain, for planning time alone."""
+    """A join of twelve tables in a chain, to measure only planning time."""
     tables = ["purchase t0"] + [f"{name} t{i}" for i, name in enumerate(
         ("customer", "country", "line", "product", "tree", "setting", "teller", "branch", "account", "customer", "country"), 1)]  # fmt: skip
     conditions = (

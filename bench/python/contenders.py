@@ -1,11 +1,10 @@
-"""Ways of getting rows into Python: one contender for each process, so that memory and threads are its own. Prints what
-it measured, without the start of Python and its imports, as JSON. Called by run.py:
+"""Ways of getting rows into Python: one contender in each process, so that memory and threads are its own. Prints its
+measurements as JSON, without the start of Python and its imports. Called by run.py:
 
     contenders.py CONTENDER THREADS FORM SOURCE SQL_OR_FILTER COLUMNS
 
-FORM is "arrow" (pyarrow.Table), "pandas" or "numpy" (an array for each column). COLUMNS are separated by commas; the sum
-of the first is compared.
-"""
+FORM is "arrow" (pyarrow.Table), "pandas" or "numpy" (an array for each column). COLUMNS are separated by commas; the
+sums of the first column are compared."""
 import json
 import sys
 import time
@@ -20,7 +19,7 @@ def resident_mb(what):
 
 
 def as_form(table, form):
-    """A pyarrow.Table as `form`; it is given away."""
+    """Converts a pyarrow.Table to `form`; the table is consumed."""
     if form == "pandas":
         return table.to_pandas(split_blocks=True, self_destruct=True)
     if form == "numpy":
@@ -41,7 +40,7 @@ def strom(threads, form, source, query, columns):
             return begin, result.fetch_df()
         table = result.read_all()
         if result.is_shared:
-            # The pages of shared memory come into this process when they are first read: all of them, here.
+            # Pages of shared memory are mapped into this process at the first read. This reads all of them.
             for column in table.columns:
                 for chunk in column.chunks:
                     for buffer in chunk.buffers():
@@ -80,7 +79,7 @@ def psycopg(threads, form, source, query, columns):
     with package.connect(source) as connection, connection.cursor("rows", binary=True) as cursor:
         begin = begin_measuring()
         cursor.execute(query)
-        # A million rows at once, as their Python objects take ten times as much memory as their values.
+        # A million rows at a time, because their Python objects take ten times the memory of their values.
         batches = []
         while rows := cursor.fetchmany(1_000_000):
             arrays = [pyarrow.array(values) for values in zip(*rows)]
@@ -91,7 +90,7 @@ def psycopg(threads, form, source, query, columns):
 
 
 def duckdb(threads, form, source, query, columns):
-    """DuckDB's scanner of PostgreSQL, where that extension of it can be had."""
+    """DuckDB's scanner for PostgreSQL, if that extension of DuckDB is available."""
     import duckdb as package
     import pandas  # noqa: F401
 
@@ -104,7 +103,7 @@ def duckdb(threads, form, source, query, columns):
     return begin, found.df() if form == "pandas" else as_form(found.to_arrow_table(), form)
 
 
-# Of a file.
+# ---- Files
 
 RANGES = {"lo_discount": (1, 3), "lo_quantity": (1, 24)}
 
@@ -146,7 +145,7 @@ CONTENDERS = {name: globals()[name] for name in ("strom", "adbc", "connectorx", 
 
 
 def begin_measuring():
-    """After pyarrow and pandas have loaded what they load at first use."""
+    """The memory after pyarrow and pandas have loaded what they load at first use."""
     global before_mb
     import pyarrow as pa
 
@@ -156,7 +155,7 @@ def begin_measuring():
 
 
 def checked(found, column):
-    """Rows, and the sum of a column, of any form."""
+    """The number of rows and the sum of a column, for any form."""
     values = found[column]
     if hasattr(values, "combine_chunks"):
         import pyarrow.compute as compute

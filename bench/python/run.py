@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Rows of PostgreSQL in Python: our sessions beside other drivers, our exports beside a plain copy. Prints a table and
-writes JSON. Called by `./strom bench python`; docs/dev/benchmark.md explains what is measured and how."""
+"""Rows of PostgreSQL in Python: our sessions against other drivers, our exports against a plain copy.
+Prints a table and writes JSON. Called by `./strom bench python`; docs/dev/benchmark.md explains what is measured and
+how."""
 from __future__ import annotations
 
 import argparse
@@ -37,7 +38,7 @@ FEW = ["lo_quantity", "lo_orderkey", "lo_extendedprice"]
 WHERE = "lo_discount BETWEEN 1 AND 3 AND lo_quantity BETWEEN 1 AND 24"
 BATCH_ROWS = 1 << 20
 SLOW_S = 5  # psycopg takes a minute for 17 columns of 10 million rows
-# Task: the least ratio of a rival's time to ours.
+# For each task the least ratio of a rival's time to ours.
 WANTED = {
     "heap": {"adbc": 8, "psycopg": 15},
     "arrow": {"pyarrow": 0.8},
@@ -130,7 +131,7 @@ class Benchmark:
         return path
 
     def copy_seconds(self, path: Path, size: int) -> float:
-        """One copy of the file's bytes into new shared memory, by all threads: what an export cannot do without."""
+        """Copies the file's bytes once into new shared memory, with all threads: the least that an export has to do."""
         import numpy
 
         source = numpy.memmap(path, dtype="u1", mode="r")
@@ -205,7 +206,7 @@ class Benchmark:
                 continue
             for columns in (FEW, self.columns):
                 for form in ("arrow", "pandas") if kind == "heap" else ("arrow",):
-                    # The first column of both is the same, so that the sums can be compared.
+                    # The first column of both tables is the same, so that the sums can be compared.
                     tasks.append(self.task(kind, form, FEW + [name for name in columns if name not in FEW]))
         load.append(round(os.getloadavg()[1], 1))
         return {"benchmark": "python", "scale": arguments.scale, "threads": arguments.threads, "runs": arguments.runs,

@@ -1,5 +1,5 @@
-// bandwidth: how fast this machine reads a query's columns, as the ceiling that the benchmark measures engines
-// against: a plain multi-threaded sum over mapped columns of an Arrow file. Called by bench/ssb/run.py; prints JSON.
+// bandwidth: how fast this machine can read a query's columns: a plain multi-threaded sum over mapped columns of an
+// Arrow file. The benchmark uses it as the ceiling for engines. Called by bench/ssb/run.py; prints JSON.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -47,7 +47,7 @@ Status collect(const format::arrow::FileReader& reader, const std::string& name,
 }
 
 uint64_t sum(const Span& span) {
-  uint32_t total = 0;  // wraps: the sum is there to be computed, not to be right
+  uint32_t total = 0;  // wraps around: only the work matters, not the value
   for (int64_t i = 0; i < span.count; ++i) total += static_cast<uint32_t>(span.values[i]);
   return total;
 }

@@ -1,5 +1,5 @@
-"""The benchmark's chart: grouped bars, one group per query and one for the geometric mean, on a logarithmic axis, as an
-SVG without outside references that is readable on light and dark pages. Called by run.py."""
+"""The benchmark's chart: grouped bars, one group for each query and one for the geometric mean, on a logarithmic axis.
+It is an SVG without external references, readable on light and dark pages. Called by run.py."""
 from __future__ import annotations
 
 import math
@@ -37,12 +37,13 @@ _STYLE = """
 
 _WIDTH, _LEFT, _RIGHT = 1400, 70, 20
 _TOP, _PLOT_HEIGHT, _BOTTOM = 140, 380, 50
-_GROUP_GAP = 0.22  # share of a group's width
+_GROUP_GAP = 0.22  # fraction of a group's width
 _MEAN = "geo. mean"
 
 
 class _Axis:
-    """Milliseconds to pixels, from one of 1, 2, 5, 10, ... to another, with some room for the shortest bar."""
+    """Maps milliseconds to pixels. Both ends of the axis are of the form 1, 2, 5, 10, ..., with some room for the
+    shortest bar."""
 
     def __init__(self, values: List[float]):
         self.steps = [(digit, digit * 10.0**decade) for decade in range(-6, 9) for digit in range(1, 10)]
@@ -102,7 +103,7 @@ def _bars(groups: Dict[str, Dict[str, float]], engines: List[str], axis: _Axis) 
                 f'fill="{_COLOURS[engine]}"><title>{escape(tip)}</title></rect>'
             )
             if engine == "pg_strom":
-                # Flush with the bar's right side, since the next bar may be taller and the gap is on the left.
+                # Aligned with the bar's right side, since the next bar may be taller and the gap is on the left.
                 parts.append(f'<text class="value" x="{x + bar:.1f}" y="{y - 4:.1f}" text-anchor="end">'
                              f"{_label(times[engine])}</text>")  # fmt: skip
         parts.append(f'<text class="group" x="{start + slot * (1 - _GROUP_GAP) / 2:.1f}" y="{floor + 22}" '
@@ -111,7 +112,7 @@ def _bars(groups: Dict[str, Dict[str, float]], engines: List[str], axis: _Axis) 
 
 
 def draw(report: dict, machine: str) -> str:
-    """The SVG's text."""
+    """The text of the SVG."""
     groups = medians_of(report["results"])
     engines = [engine for engine in _LABELS if any(engine in times for times in groups.values())]
     queries = list(groups)
@@ -125,7 +126,7 @@ def draw(report: dict, machine: str) -> str:
 
 
 def draw_groups(groups: Dict[str, Dict[str, float]], title: str, note: str, machine: str) -> str:
-    """The SVG's text; milliseconds by group and engine."""
+    """The text of an SVG for milliseconds by group and engine."""
     engines = [engine for engine in _LABELS if any(engine in times for times in groups.values())]
     axis = _Axis([time for times in groups.values() for time in times.values()])
     height = _TOP + _PLOT_HEIGHT + _BOTTOM

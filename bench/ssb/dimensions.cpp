@@ -14,7 +14,7 @@
 namespace strom::ssb::detail {
 namespace {
 
-/// Text of one value, made on the stack.
+/// A text value, made on the stack.
 class Text {
  public:
   template <class... Args>
@@ -28,7 +28,8 @@ class Text {
   size_t size_;
 };
 
-// Drawn values get names before they are used together: C++ leaves the order of a call's arguments open.
+// Random values are drawn into variables first, because C++ does not define the order in which a call's arguments are
+// evaluated.
 template <size_t n>
 std::string_view pick(RowRandom& random, const std::array<std::string_view, n>& words) {
   return words[random.below(n)];
@@ -48,7 +49,7 @@ std::string_view make_address(RowRandom& random, std::array<char, 25>& bytes) {
   return {bytes.data(), size};
 }
 
-/// City, nation, region and phone at columns[at ..]: the part that customers and suppliers share.
+/// Appends city, nation, region and phone to columns[at ..], which customers and suppliers have in common.
 void append_place(RowRandom& random, Columns& columns, size_t at) {
   const size_t code = random.below(kNations.size());
   const Nation& nation = kNations[code];
@@ -141,7 +142,7 @@ void append_part(const Plan& plan, int64_t first, int64_t count, Columns& column
   for (int64_t key = first + 1; key <= first + count; ++key) {
     RowRandom random(plan.seed, static_cast<uint64_t>(Table::kPart), static_cast<uint64_t>(key));
     const int64_t mfgr = random.between(1, 5), category = random.between(1, 5), brand = random.between(1, 40);
-    // Three different colours: two make the name, the third is the colour.
+    // Draws three different colours: two make the name, the third is the colour.
     const size_t colours = kColours.size();
     const size_t one = random.below(colours), two = (one + 1 + random.below(colours - 1)) % colours;
     size_t three = random.below(colours);

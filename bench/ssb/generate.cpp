@@ -9,7 +9,7 @@
 namespace strom::ssb {
 namespace {
 
-/// One run of generate_table: workers take batch numbers in turn, and wait for their turn to hand the batch on.
+/// One run of generate_table. Workers take the numbers of batches in turn, and wait until their batch may be passed on.
 class Run {
  public:
   Run(const Plan& plan, Table table, const GenerateOptions& options, const Consume& consume)

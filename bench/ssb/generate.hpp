@@ -1,4 +1,4 @@
-// Makes a whole table on several threads and hands its record batches, in order, to one consumer: the Arrow writer or
+// Makes a whole table in several threads and passes its record batches, in order, to one consumer: the Arrow writer or
 // the COPY stream of ssbgen.
 #pragma once
 
@@ -13,14 +13,14 @@ namespace strom::ssb {
 
 struct GenerateOptions {
   int threads = 1;
-  const std::atomic<bool>* stop = nullptr;  // looked at before each batch; a stopped run is kCancelled
+  const std::atomic<bool>* stop = nullptr;  // checked before each batch; a stopped run returns kCancelled
 };
 
-/// Receives the batches of a table in their order, one call at a time, from changing threads.
+/// Gets the batches of a table in their order, one call at a time, from different threads.
 using Consume = std::function<Status(const columnar::BatchView& batch)>;
 
-/// Runs until every batch is consumed or one consumer call fails, whose Status is returned.
-/// Holds one batch per thread in memory.
+/// Runs until all batches are consumed, or until `consume` fails; returns its Status. Holds one batch for each thread
+/// in memory.
 Status generate_table(const Plan& plan, Table table, const GenerateOptions& options, const Consume& consume);
 
 }  // namespace strom::ssb

@@ -1,4 +1,4 @@
-"""Names the machine that a benchmark ran on."""
+"""Describes the machine on which a benchmark ran."""
 from __future__ import annotations
 
 import os

@@ -1,4 +1,4 @@
-// Rows of lineorder: orders with one to seven lines, each order a random stream of its own.
+// Rows of lineorder: orders with one to seven lines. Each order has a random stream of its own.
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -20,7 +20,7 @@ struct Line {
   std::string_view shipmode;
 };
 
-/// Date keys of the days that orders and commitments fall on.
+/// The date keys of the days of orders and commitments.
 std::array<int32_t, kOrderDays + kMaxCommitDelay> make_date_keys() {
   std::array<int32_t, kOrderDays + kMaxCommitDelay> keys;
   for (size_t day = 0; day < keys.size(); ++day) keys[day] = date_key(date_of(static_cast<int32_t>(day)));

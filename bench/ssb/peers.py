@@ -1,7 +1,7 @@
-"""The engines that pg_strom is compared with, PostgreSQL aside. Each runs in a process of its own, so that neither memory
-nor settings mix; run.py sends it the name of a query and gets back milliseconds and rows. The time is that of the
-client's call, from the query's text (or expression) to all rows as Python objects. docs/dev/benchmark.md says which of
-an engine's ways of working was chosen, and why."""
+"""The engines that pg_strom is compared with, except PostgreSQL. Each runs in a process of its own, so that neither
+memory nor settings mix. run.py sends the process the name of a query and gets milliseconds and rows. The time is that
+of the client's call, from the query's text (or expression) to all rows as Python objects. docs/dev/benchmark.md says
+which mode of each engine was chosen, and why."""
 from __future__ import annotations
 
 import gc
@@ -35,7 +35,8 @@ class DuckdbArrow:
 
 
 class DuckdbDataset:
-    """DuckDB over pyarrow's datasets of the same files, which are read for each query: only the columns that it uses."""
+    """DuckDB over pyarrow's datasets of the same files. Each query reads the files, but only the columns that it
+    uses."""
 
     def __init__(self, data: DataSet, threads: int):
         import duckdb
@@ -53,7 +54,7 @@ class DuckdbDataset:
 
 
 class DuckdbParquet:
-    """DuckDB over Parquet files by its own reader."""
+    """DuckDB over Parquet files, with its own reader."""
 
     def __init__(self, data: DataSet, threads: int):
         import duckdb
@@ -68,7 +69,7 @@ class DuckdbParquet:
 
 
 class DuckdbNative(DuckdbArrow):
-    """DuckDB over its own tables, held in memory; columns that no query uses are left out."""
+    """DuckDB over its own tables in memory, without columns that no query uses."""
 
     def __init__(self, data: DataSet, threads: int):
         super().__init__(data, threads)
@@ -81,7 +82,7 @@ class DuckdbNative(DuckdbArrow):
 
 
 class Polars:
-    """Polars over pyarrow's memory maps of the same files (its text columns become views, at start)."""
+    """Polars over pyarrow's memory maps of the same files. At the start its text columns become views."""
 
     TRIALS = 3
 
@@ -101,7 +102,7 @@ class Polars:
         return self._collect(name, self.faster[name])
 
     def warm_up(self, name: str):
-        """Of Polars' two engines the one that is faster for this query is the one to be measured."""
+        """Chooses the faster of Polars' two engines for this query, and measures that one."""
 
         def best(engine: str) -> float:
             return min(_timed(lambda: self._collect(name, engine))[0] for _ in range(self.TRIALS))
@@ -115,7 +116,7 @@ class Polars:
 
 
 class Datafusion:
-    """DataFusion over the memory-mapped record batches, dealt out to as many partitions as there are threads."""
+    """DataFusion over the memory-mapped record batches, divided into as many partitions as there are threads."""
 
     def __init__(self, data: DataSet, threads: int):
         os.environ["TOKIO_WORKER_THREADS"] = str(threads)
@@ -174,7 +175,7 @@ ENGINES: Dict[str, Callable] = {
     "clickhouse": Clickhouse,
 }
 
-# What --peers names, in terms of engines.
+# The engines for each name of --peers.
 ENGINES_OF_PEER = {
     "duckdb": ("duckdb_arrow", "duckdb_native"),
     "polars": ("polars",),
@@ -190,7 +191,7 @@ def _timed(call: Callable) -> Tuple[float, object]:
 
 
 def _serve(pipe, name: str, data: DataSet, threads: int) -> None:
-    """The child process: builds the engine, then answers until the pipe closes."""
+    """The child process: builds the engine, then answers queries until the pipe closes."""
     try:
         engine = ENGINES[name](data, threads)
         pipe.send(("ready", engine.version))
@@ -216,11 +217,11 @@ def _serve(pipe, name: str, data: DataSet, threads: int) -> None:
 
 
 class EngineError(Exception):
-    """An engine could not start or answer."""
+    """An engine could not start or could not answer."""
 
 
 class PeerProcess:
-    """One engine of ENGINES in its process."""
+    """One of ENGINES in a process of its own."""
 
     def __init__(self, name: str, data: DataSet, threads: int):
         self.name = name

@@ -1,9 +1,9 @@
-"""Who answers a query, from PostgreSQL's EXPLAIN (FORMAT JSON). Called by postgres.py."""
+"""Finds out what answers a query, from PostgreSQL's EXPLAIN (FORMAT JSON). Called by postgres.py."""
 from __future__ import annotations
 
 from typing import Iterator, List
 
-# What may stand above the engine's node without touching a table's rows.
+# Nodes that may be above the engine's node, because they do not touch a table's rows.
 _FINISHING_NODES = {"Sort", "Incremental Sort", "Aggregate", "Result", "Limit", "Gather", "Gather Merge"}
 
 
@@ -26,16 +26,16 @@ def _working_nodes(plan: dict) -> List[dict]:
 
 
 def node_names(plan: dict) -> str:
-    """Every kind of node in the plan, top down."""
+    """The kinds of nodes in the plan, from the top down."""
     return ", ".join(dict.fromkeys(_name(node) for node in _walk(plan)))
 
 
 def worker_names(plan: dict) -> str:
-    """The nodes that touch rows of a table: `CpuPreAgg` when the engine does it all."""
+    """The nodes that touch rows of a table; just `CpuPreAgg` when the engine does everything."""
     return " + ".join(dict.fromkeys(_name(node) for node in _working_nodes(plan)))
 
 
 def is_wholly_in_engine(plan: dict) -> bool:
-    """One node of the engine, nothing below it, and above it nothing but finishing touches."""
+    """True if the plan has one node of the engine, nothing below it, and only finishing nodes above it."""
     working = _working_nodes(plan)
     return len(working) == 1 and working[0]["Node Type"] == "Custom Scan" and not working[0].get("Plans")

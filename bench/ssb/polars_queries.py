@@ -1,6 +1,6 @@
-"""The 13 queries in Polars' lazy interface, written as an experienced user would: dimensions filtered first, the most
-selective joined first, since Polars keeps the order of joins that it is given. Sums are cast to 64 bits, because Polars
-sums int32 in int32 and would overflow. Called by peers.py."""
+"""The 13 queries in Polars' lazy interface, as an experienced user would write them: dimensions are filtered first, and
+the most selective ones are joined first, since Polars keeps the given order of joins. Sums are cast to 64 bits, because
+Polars sums int32 in int32 and would overflow. Called by peers.py."""
 from __future__ import annotations
 
 from typing import Callable, Dict

@@ -1,4 +1,4 @@
-"""PostgreSQL as the benchmark's referee and rival, and pg_strom inside it: tables, plans, timing, memory. Called by
+"""PostgreSQL as the benchmark's referee and rival, and pg_strom inside of it: tables, plans, times, memory. Called by
 run.py."""
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Server:
 
 
 def create_foreign_tables(server: Server, data: DataSet, schema: str) -> None:
-    """The Arrow files as foreign tables of `schema`, which is made anew."""
+    """Makes the Arrow files foreign tables of `schema`, which is made again."""
     with server.connect("public") as connection:
         connection.execute("set client_min_messages = warning")
         connection.execute("create extension if not exists pg_strom")
@@ -55,7 +55,7 @@ def create_foreign_tables(server: Server, data: DataSet, schema: str) -> None:
 
 
 def load_heap_tables(server: Server, data: DataSet, schema: str, ssbgen: Path, threads: int) -> None:
-    """The same rows as heap tables of `schema`, unless they are there already."""
+    """Makes heap tables of the same rows in `schema`, unless they exist already."""
     with server.connect("public") as connection:
         label = f"{data.label}, logged"
         if _comment(connection, schema) == label:
@@ -79,7 +79,8 @@ def _comment(connection: psycopg.Connection, schema: str) -> Optional[str]:
 
 
 def read_into_pool(server: Server, schema: str) -> None:
-    """A scan of a table larger than a quarter of the buffer pool reads through a ring and would leave nothing there."""
+    """Loads a table into shared buffers. A scan of a table larger than a quarter of them uses a ring and would leave
+    nothing there."""
     with server.connect(schema) as connection:
         connection.execute("set client_min_messages = warning")
         connection.execute("create extension if not exists pg_prewarm schema public")
@@ -106,7 +107,7 @@ def _load_heap_table(
 
 
 class PostgresEngine:
-    """Runs the queries on one connection. Base of both engines inside PostgreSQL."""
+    """Runs the queries on one connection. The base of both engines inside PostgreSQL."""
 
     def __init__(self, name: str, connection: psycopg.Connection):
         self.name = name
@@ -134,14 +135,15 @@ class PostgresEngine:
 
 
 def heap_engine(server: Server, schema: str, threads: int) -> PostgresEngine:
-    """PostgreSQL alone on heap tables, as parallel as pg_strom is. Without JIT, which costs it time in these queries."""
+    """PostgreSQL alone on heap tables, with as many processes as pg_strom has threads. Without JIT, which makes these
+    queries slower."""
     parallel = {"max_parallel_workers_per_gather": threads, "max_parallel_workers": max(threads, 8)}
     settings = {"pg_strom.enabled": "off", "work_mem": "256MB", "jit": "off", **parallel}
     return PostgresEngine("postgres", server.connect(schema, **settings))
 
 
 def referee(server: Server, schema: str) -> PostgresEngine:
-    """PostgreSQL alone on the foreign tables: what the right answer is when there are no heap tables."""
+    """PostgreSQL alone on the foreign tables: gives the right answers when there are no heap tables."""
     settings = {"pg_strom.enabled": "off", "work_mem": "256MB", "jit": "off"}
     return PostgresEngine("postgres on the Arrow tables", server.connect(schema, **settings))
 
@@ -151,27 +153,27 @@ class StromEngine(PostgresEngine):
 
     def __init__(self, server: Server, schema: str, threads: int):
         super().__init__("pg_strom", server.connect(schema, **{"pg_strom.cpu_threads": threads}))
-        self.connection.execute("load 'pg_strom'")  # which a query of heap tables alone would not
+        self.connection.execute("load 'pg_strom'")  # a query of heap tables alone would not load it
         query = "select extversion from pg_extension where extname = 'pg_strom'"
         self.version = f"pg_strom {self.connection.execute(query).fetchone()[0]} in {self.version}"
 
     def answered_by(self, query: str) -> str:
-        """The engine's node, such as CpuPreAgg, and with it whatever else touches rows of a table."""
+        """The engine's node, such as CpuPreAgg, and any other nodes that touch rows of a table."""
         return plans.worker_names(self.plan(query)["Plan"])
 
     def is_wholly_in_engine(self, query: str) -> bool:
         return plans.is_wholly_in_engine(self.plan(query)["Plan"])
 
     def anonymous_peak_mb(self, query: str) -> Optional[float]:
-        """Peak of the backend's memory that no file stands behind, during one run; None when it cannot be seen."""
+        """The peak of the backend's anonymous memory during one run; None when it cannot be read."""
         with _AnonymousPeak(self.connection.info.backend_pid) as peak:
             self.measure(query)
         return peak.megabytes
 
 
 def measure_scans(engines: list, rows: int, runs: int, threads: int) -> List[dict]:
-    """What a scan costs by itself: `count(*)` of lineorder with a filter on its first and on its 15th column, by each engine
-    inside PostgreSQL in turn. Half of the rows pass."""
+    """The cost of a scan by itself: `count(*)` of lineorder with a filter on its first and on its 15th column, by each
+    engine inside PostgreSQL in turn. Half of the rows pass."""
     inside = [engine for engine in engines if isinstance(engine, PostgresEngine)]
     results = []
     for position in (1, 15):
@@ -182,12 +184,12 @@ def measure_scans(engines: list, rows: int, runs: int, threads: int) -> List[dic
             for engine in inside:
                 start = time.perf_counter()
                 engine.connection.execute(statement).fetchall()
-                if number > 0:  # the first one warms
+                if number > 0:  # the first one is a warming run
                     samples[engine.name].append((time.perf_counter() - start) * 1e3)
         for engine in inside:
             plan = engine.connection.execute(f"explain (format json) {statement}").fetchone()[0][0]["Plan"]
             median = statistics.median(samples[engine.name])
-            # PostgreSQL's leader works beside its parallel workers.
+            # PostgreSQL's leader works in addition to its parallel workers.
             cores = threads + (0 if isinstance(engine, StromEngine) else 1)
             cores = min(cores, len(os.sched_getaffinity(0)))
             results.append({"column": position, "statement": statement, "engine": engine.name,
@@ -238,8 +240,8 @@ class _AnonymousPeak:
 
 
 def fixed_cost(server: Server, schema: str, threads: int) -> Dict[str, object]:
-    """What a query costs before its first row, on data so small that scanning it takes no time worth mentioning:
-    pg_strom's planning and execution against PostgreSQL's planning of the same statement. Milliseconds, medians."""
+    """The cost of a query before its first row, measured on data so small that scanning it takes almost no time:
+    pg_strom's planning and execution against PostgreSQL's planning of the same statement. Medians in milliseconds."""
     strom, plain = StromEngine(server, schema, threads), referee(server, schema)
     samples: Dict[str, List[float]] = {"pg_strom_planning": [], "pg_strom_execution": [], "postgres_planning": []}
     for number in range(_FIXED_COST_RUNS + 3):

@@ -1,5 +1,5 @@
-// Random numbers of the Star Schema Benchmark generator: one short stream per row, found from (seed, table, row) by
-// hashing, so that any row can be made by any thread, in any order, always the same.
+// Random numbers of the Star Schema Benchmark generator: one short stream for each row, derived from (seed, table, row)
+// by hashing. So any thread can make any row in any order, with the same result.
 #pragma once
 
 #include <cstdint>

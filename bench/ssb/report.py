@@ -1,4 +1,4 @@
-"""What the benchmark says about its measurements: the figures, the table on the terminal, the JSON. Called by run.py."""
+"""Reports the benchmark's measurements: the figures, the table on the terminal, the JSON. Called by run.py."""
 from __future__ import annotations
 
 import statistics
@@ -19,7 +19,7 @@ def medians_of(results: List[dict]) -> Medians:
 
 
 def _ratios(medians: Medians, rivals) -> Dict[str, float]:
-    """Per query, the best rival's time over pg_strom's; only queries where both answered."""
+    """For each query, the best rival's time divided by pg_strom's; only for queries that both answered."""
     ratios = {}
     for query, times in medians.items():
         measured = [times[name] for name in rivals if name in times]
@@ -42,7 +42,8 @@ def _compared(medians: Medians, rivals) -> Optional[dict]:
 
 
 def figures(results: List[dict]) -> Dict[str, dict]:
-    """How many times faster than others pg_strom was: each engine, the better DuckDB, the best of DuckDB and Polars."""
+    """How many times faster pg_strom was than each engine, than the better DuckDB, and than the best of DuckDB and
+    Polars."""
     medians = medians_of(results)
     engines = list(dict.fromkeys(result["engine"] for result in results))
     groups = {engine: (engine,) for engine in engines if engine != "pg_strom"}
@@ -72,7 +73,7 @@ def _times(number: float) -> str:
 
 
 def _cell(result: Optional[dict], base: Optional[float]) -> List[str]:
-    """Time, and how many times pg_strom's time it is."""
+    """A time, and its ratio to pg_strom's time."""
     if result is None or "median_ms" not in result:
         return ["failed", ""]
     wrong = "" if result["equal"] else " WRONG"
@@ -81,7 +82,7 @@ def _cell(result: Optional[dict], base: Optional[float]) -> List[str]:
 
 
 def time_table(report: dict) -> str:
-    """Medians of all engines per query, and beside each its multiple of pg_strom's time."""
+    """The median times of all engines for each query, with their ratios to pg_strom's time."""
     results = {(result["query"], result["engine"]): result for result in report["results"]}
     queries = list(dict.fromkeys(query for query, _ in results))
     engines = list(dict.fromkeys(engine for _, engine in results))
@@ -110,7 +111,7 @@ def _without_empty_columns(rows: List[List[str]]) -> List[List[str]]:
 
 
 def engine_table(report: dict, engine: str) -> str:
-    """One engine's own figures, per query."""
+    """One engine's figures for each query."""
     rows = [["query", "ms", "min", "max", "Mrows/s", "GB/s", "memory MB", "equal", "answered by"]]
     for result in report["results"]:
         if result["engine"] != engine or "median_ms" not in result:

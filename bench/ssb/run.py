@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Star Schema Benchmark: pg_strom over Arrow files against PostgreSQL and other engines, side by side on one machine.
-Prints a table, and writes JSON and an SVG chart. Every engine's every answer is compared with PostgreSQL's; the exit
-status is 1 when one differs or an engine fails. Called by `./strom bench ssb` and `./strom demo`.
-docs/dev/benchmark.md explains what is measured and how."""
+"""Star Schema Benchmark: pg_strom over Arrow files against PostgreSQL and other engines.
+All run on one machine. Prints a table, and writes JSON and an SVG chart. Every answer of every engine is compared with
+PostgreSQL's; the exit status is 1 when one differs or an engine fails. Called by `./strom bench ssb` and `./strom
+demo`; docs/dev/benchmark.md explains what is measured and how."""
 from __future__ import annotations
 
 import argparse
@@ -131,14 +131,14 @@ class Benchmark:
         return results
 
     def measure_bandwidth(self) -> float:
-        """GB/s of a plain sum over Q1_1's columns."""
+        """The speed of a plain sum over Q1_1's columns in GB/s."""
         command = [self.bandwidth, self.data.path("lineorder"), "--threads", str(self.arguments.threads)]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         return json.loads(output)["gb_per_s"]
 
     def measure_query(self, query: str) -> List[dict]:
-        """A warming run of each engine, then rounds in which each engine has a turn, beginning with another one each
-        time, so that what disturbs the machine disturbs all alike."""
+        """Runs each engine once to warm it. In the following rounds each engine has a turn. Each round begins with
+        another engine, so that disturbances of the machine affect all alike."""
         answers: Dict[str, Rows] = {}
         failures: Dict[str, str] = {}
         for engine in self.engines:

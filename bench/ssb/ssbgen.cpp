@@ -39,7 +39,7 @@ struct Options {
   bool force = false;
 };
 
-/// Rows and speed of one table on stderr: rewritten in place on a terminal, else one line at the end.
+/// Shows rows and speed of one table on stderr: on a terminal it rewrites the line, else it prints one line at the end.
 class Progress {
  public:
   Progress(Table table, int64_t batches) : table_(table), batches_(batches) {}
@@ -109,7 +109,7 @@ std::vector<Table> chosen_tables(const Options& given) {
   return tables;
 }
 
-/// Nothing is begun when one of the files is in the way.
+/// Checks, before anything is written, that none of the files exists.
 Status check_output(const Options& given, const std::vector<Table>& tables) {
   std::error_code error;
   std::filesystem::create_directories(given.out, error);
@@ -165,7 +165,7 @@ void define_options(CLI::App& app, Options& given) {
       "print the version of the generated data and exit");
 }
 
-/// Contradictions of options that the parser does not see; empty when there are none.
+/// Describes contradictory options that the parser accepts; empty when there are none.
 std::string usage_error(const Options& given) {
   if (given.format == "copy") {
     if (given.tables.size() != 1) return "--format copy needs exactly one table in --tables";

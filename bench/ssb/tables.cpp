@@ -71,7 +71,7 @@ columnar::Schema schema_of(const Column (&columns)[n]) {
   return schema;
 }
 
-/// Units that a table is cut by: orders for lineorder, rows for the others.
+/// The units by which a table is divided: orders for lineorder, rows for the others.
 int64_t unit_count(const Sizes& sizes, Table table) {
   switch (table) {
     case Table::kLineorder: return sizes.orders;
@@ -119,7 +119,7 @@ Result<Sizes> sizes_at(double scale) {
   sizes.orders = rows(1500000);
   sizes.customers = rows(30000);
   sizes.suppliers = rows(2000);
-  // The specification has a formula for whole scale factors only; below 1 the table shrinks with the others.
+  // The specification has a formula only for whole scale factors. Below 1, the table shrinks like the others.
   sizes.parts = scale < 1 ? rows(200000) : 200000 * (1 + static_cast<int64_t>(std::floor(std::log2(scale))));
   sizes.days = kCalendarDays;
   return sizes;

@@ -1,5 +1,5 @@
 // The five tables of the Star Schema Benchmark (O'Neil, O'Neil & Chen, "Star Schema Benchmark", revision 3, 2009):
-// names, columns, sizes and the making of their rows. Used by ssbgen and by the unit tests of the generator.
+// names, columns, sizes and rows. Used by ssbgen and by the unit tests of the generator.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace strom::ssb {
 
-/// Changes whenever the same options would give other rows, so that old data is not taken for new.
+/// Raise this when the same options give other rows, so that old data is recognised.
 inline constexpr int kDataVersion = 1;
 
 enum class Table : uint8_t { kLineorder, kDate, kCustomer, kSupplier, kPart };
@@ -25,11 +25,12 @@ inline constexpr std::array<Table, 5> kTables = {Table::kLineorder, Table::kDate
 /// "lineorder", "date1", "customer", "supplier", "part".
 std::string_view table_name(Table table);
 
-/// Columns in the specification's order. Numbers are int32 but lo_orderkey (int64), dates are int32 yyyymmdd, all
-/// else is UTF-8 text; nothing is nullable.
+/// Columns in the specification's order. Numbers are int32, except lo_orderkey (int64); dates are int32 yyyymmdd; all
+/// other columns are UTF-8 text. No column is nullable.
 columnar::Schema table_schema(Table table);
 
-/// Rows of each table at one scale factor. Lineorder has one to seven rows per order, so only its orders are known.
+/// The number of rows of each table at one scale factor. For lineorder only the number of orders is known; an order has
+/// one to seven rows.
 struct Sizes {
   int64_t orders = 0, customers = 0, suppliers = 0, parts = 0, days = 0;
 };
@@ -37,22 +38,22 @@ struct Sizes {
 /// kInvalidParameter unless 0 < scale <= 10000.
 Result<Sizes> sizes_at(double scale);
 
-/// What decides every byte of the data.
+/// Everything that determines the bytes of the data.
 struct Plan {
   Sizes sizes;
   uint64_t seed = 0;
-  int64_t batch_rows = int64_t{1} << 20;  // per record batch; on average for lineorder, which is cut between orders
+  int64_t batch_rows = int64_t{1} << 20;  // per record batch; an average for lineorder, which is divided between orders
 };
 
-/// Record batches that `table` is cut into; never 0.
+/// The number of record batches of `table`; never 0.
 int64_t batch_count(const Plan& plan, Table table);
 
-/// Columns under construction, reused from batch to batch.
+/// Columns under construction. The memory is reused for each batch.
 class BatchBuilder {
  public:
   explicit BatchBuilder(Table table);
 
-  /// Replaces the content by record batch `batch` (0 .. batch_count - 1). Depends on its arguments alone.
+  /// Replaces the content by record batch `batch` (0 .. batch_count - 1). Depends only on its arguments.
   void build(const Plan& plan, int64_t batch);
   /// Valid until the next build().
   columnar::BatchView view() const;
@@ -66,7 +67,7 @@ namespace detail {
 
 using Columns = std::vector<columnar::ColumnBuilder>;
 
-// One function per table: appends rows [first, first + count) (of orders, for lineorder).
+// One function for each table: appends rows (for lineorder, orders) [first, first + count).
 void append_lineorder(const Plan& plan, int64_t first, int64_t count, Columns& columns);
 void append_date(const Plan& plan, int64_t first, int64_t count, Columns& columns);
 void append_customer(const Plan& plan, int64_t first, int64_t count, Columns& columns);

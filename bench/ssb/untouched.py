@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The Star Schema Benchmark's queries over heap tables on a server whose settings nobody has changed: pg_strom's first runs,
-while the column cache fills, beside PostgreSQL's. Adds what it measures to the JSON of `./strom bench ssb --source heap`,
-which has loaded the tables and calls this. The exit status is 1 when an answer differs."""
+"""The Star Schema Benchmark's queries over heap tables, with default settings.
+Compares pg_strom's first runs, while the column cache fills, with PostgreSQL's. Adds its measurements to the JSON of
+`./strom bench ssb --source heap`, which has loaded the tables and calls this program. The exit status is 1 when an
+answer differs."""
 from __future__ import annotations
 
 import argparse
@@ -16,11 +17,11 @@ from report import aligned
 from run import HEAP_SCHEMA
 from workload import QUERIES, difference
 
-LATER = 3  # runs whose median is what a user sees from then on
+LATER = 3  # number of later runs; their median is what users see from then on
 
 
 def measure(server: Server, runs: int) -> List[dict]:
-    """Each engine in a session of its own, which sets nothing but whether pg_strom works. Milliseconds."""
+    """Runs each engine in a session of its own, which sets only whether pg_strom works. Times are in milliseconds."""
     strom = PostgresEngine("pg_strom", server.connect(HEAP_SCHEMA))
     plain = PostgresEngine("postgres", server.connect(HEAP_SCHEMA, **{"pg_strom.enabled": "off"}))
     results = []

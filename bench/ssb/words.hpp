@@ -1,4 +1,4 @@
-// Vocabularies of the Star Schema Benchmark: those of TPC-H's specification (clause 4.2.2.13), which the SSB keeps.
+// Vocabularies of the Star Schema Benchmark. They are those of TPC-H's specification (clause 4.2.2.13).
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-"""The data and the 13 queries of the Star Schema Benchmark, as every engine gets them: where the files lie, what a query
-reads, and when two results are equal. Called by run.py and by the engines."""
+"""The data and the 13 queries of the Star Schema Benchmark for all engines: the places of the files, the columns that a
+query reads, and the comparison of results. Called by run.py and by the engines."""
 from __future__ import annotations
 
 import decimal
@@ -26,8 +26,8 @@ Rows = List[Row]
 class Query:
     name: str
     sql: str  # without the final semicolon
-    columns: Tuple[str, ...]  # all that it refers to
-    order_by: Tuple[int, ...]  # positions in the result that ORDER BY names
+    columns: Tuple[str, ...]  # all columns that it refers to
+    order_by: Tuple[int, ...]  # positions in the result, as in ORDER BY
 
 
 def _parse_query(path: Path) -> Query:
@@ -45,7 +45,7 @@ USED_COLUMNS = frozenset(column for query in QUERIES.values() for column in quer
 
 @dataclass(frozen=True)
 class DataSet:
-    """Arrow files of one scale factor."""
+    """The Arrow files of one scale factor."""
 
     scale: float
     folder: Path
@@ -53,14 +53,14 @@ class DataSet:
 
     @property
     def label(self) -> str:
-        """Says what the data is; heap tables made from it carry it as a comment."""
+        """Identifies the data; heap tables made from it have this text as their comment."""
         return f"SSB scale {self.scale:g}, seed {SEED}, data version {self.data_version}"
 
     def path(self, table: str) -> Path:
         return self.folder / f"{table}.arrow"
 
     def mapped(self, table: str) -> pyarrow.Table:
-        """The whole table as views into a memory map of its file."""
+        """The whole table, as views of its memory-mapped file."""
         import pyarrow
 
         return pyarrow.ipc.open_file(pyarrow.memory_map(str(self.path(table)))).read_all()
@@ -69,13 +69,13 @@ class DataSet:
         return self.mapped(table).num_rows
 
     def column_bytes(self) -> Dict[str, int]:
-        """Bytes of each used column's buffers."""
+        """The bytes of each used column's buffers."""
         tables = (self.mapped(table) for table in TABLES)
         return {name: table[name].nbytes for table in tables for name in table.column_names if name in USED_COLUMNS}
 
 
 def ensure_data(scale: float, data_dir: Path, ssbgen: Path, threads: int) -> DataSet:
-    """Generates the files unless they are there already, made by the same version of the generator."""
+    """Generates the files, unless the same version of the generator has made them already."""
     version = subprocess.run([ssbgen, "--data-version"], check=True, capture_output=True, text=True).stdout.strip()
     data = DataSet(scale, data_dir.resolve() / f"ssb-sf{scale:g}-seed{SEED}-v{version}", version)
     if not data.folder.exists():
@@ -91,7 +91,7 @@ def ensure_data(scale: float, data_dir: Path, ssbgen: Path, threads: int) -> Dat
 
 
 def normalise(rows: Sequence[Sequence[object]]) -> Rows:
-    """The values that a client of any engine would call the same: integers of whatever type, and strings."""
+    """Values in a form that is the same for all engines: integers of any type, and strings."""
 
     def value(given: object) -> object:
         if given is None or isinstance(given, (int, str)):
@@ -100,13 +100,13 @@ def normalise(rows: Sequence[Sequence[object]]) -> Rows:
             return given.decode()
         if isinstance(given, decimal.Decimal) and given == given.to_integral_value():
             return int(given)
-        return given  # a type that no query returns: left to differ
+        return given  # a type that no query returns; it will differ
 
     return [tuple(value(item) for item in row) for row in rows]
 
 
 def difference(query: Query, expected: Rows, got: Rows) -> str:
-    """Empty when both are the same multiset of rows and stand in the order that ORDER BY asks for."""
+    """Describes the difference. Empty when both are the same multiset of rows and have the order of ORDER BY."""
     if sorted(map(repr, expected)) != sorted(map(repr, got)):
         missing = [row for row in expected if row not in got][:3]
         surplus = [row for row in got if row not in expected][:3]

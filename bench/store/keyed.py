@@ -1,4 +1,4 @@
-"""Gets, puts, and YCSB's mixes of both, by kvbench."""
+"""Measures gets, puts, and YCSB's mixes of both, with kvbench."""
 from __future__ import annotations
 
 import argparse
@@ -17,7 +17,7 @@ from options import say
 SCHEMA = "strom_bench_store"
 SQL_TABLES = {"store table, SQL": "store", "heap, SQL": "heap", "unlogged, SQL": "unlogged"}
 GET_BATCHES = {"stromkv": (1, 8), "redis": (1, 16), "memcached": (1, 16), "lmdb": (1, 8)}
-LARGE = 1024  # bytes of YCSB's values
+LARGE = 1024  # bytes of a value in YCSB
 YCSB = {
     "A": ("read=50,update=50", ("zipf", "uniform")),
     "B": ("read=95,update=5", ("zipf", "uniform")),
@@ -28,13 +28,13 @@ YCSB = {
 
 
 def cpu_seconds(server: int) -> Dict[int, float]:
-    """Processor time of a server's processes, each. A session's process is among them while it lives."""
+    """The processor time of each of a server's processes. A session's process is included while it lives."""
     if server == 0:
         return {}
     seconds = {}
     for pid in [server, *map(int, Path(f"/proc/{server}/task/{server}/children").read_text().split())]:
         try:
-            # In ns, of each thread: the clock ticks of "stat" are 10 ms, more than an idle server takes.
+            # In ns, for each thread: the clock ticks of "stat" are 10 ms, which is more than an idle server uses.
             seconds[pid] = sum(int(path.read_text().split()[0]) for path in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9
         except OSError:
             continue
@@ -43,13 +43,13 @@ def cpu_seconds(server: int) -> Dict[int, float]:
 
 @dataclass
 class Place:
-    """Where kvbench finds a store with these rows."""
+    """The place where kvbench finds a store with these rows."""
 
     name: str
     kind: str
     address: object
     table: str
-    server: int  # process; 0: none
+    server: int  # process id; 0: none
     rows: int
     value_bytes: int
 
@@ -80,17 +80,17 @@ class Keyed:
         if process.returncode != 0:
             raise RuntimeError(f"{place.name}: kvbench ended with {process.returncode}")
         row = {"store": place.name, **labels, "value_bytes": place.value_bytes, "keys": keys, "clients": clients, "batch": batch, **json.loads(out)}
-        # The last tenth took what the others took, each.
+        # Measured over nine tenths of the time; the last tenth is assumed to use as much.
         row["server_cpu_s_per_million"] = used / 0.9 / max(row["operations"], 1) * 1e6
         self.measured[task].append(row)
         say(f"{task:6} {' '.join(map(str, labels.values())):10} {place.name:17} {place.value_bytes:5} {keys:8} {clients:3} x {batch:3} {row['per_second']:12,.0f}/s  "
             f"p50 {row['p50_us']:9.2f} us  p99 {row['p99_us']:9.2f} us  server {row['server_cpu_s_per_million']:6.2f} s per million")
-        # A row that another client changes may be busy.
+        # A row that another client is changing may be busy.
         if row["wrong"] > (0 if "read=100" in operations else 0.01 * row["operations"]):
             raise RuntimeError(f"{place.name} gave {row['wrong']} wrong values")
 
     def all_lines(self, place: Place) -> None:
-        """What is measured of every store."""
+        """The measurements of each store."""
         arguments = self.arguments
         is_small = place.value_bytes == arguments.bytes
         is_sql = place.name in SQL_TABLES
@@ -164,12 +164,12 @@ class Keyed:
         session.execute(f"CREATE FOREIGN TABLE store (id bigint, v bytea) SERVER gstore_fdw OPTIONS (base_file '{data}/strom_bench.base', "
                         f"redo_log_file '{data}/strom_bench.redo', max_num_rows '{rows * 3 // 2}', primary_key 'id', durability 'async', kv_access 'true')")
         session.execute("CREATE TABLE heap (id bigint PRIMARY KEY, v bytea); CREATE UNLOGGED TABLE unlogged (id bigint PRIMARY KEY, v bytea)")
-        # As value_of() in stores.cpp: the number, least significant byte first.
+        # The same value as value_of() in stores.cpp: the number, least significant byte first.
         number = " || ".join(f"set_byte('\\x00', 0, ((i::bigint >> {8 * byte}) & 255)::int)" for byte in range(8))
         for table in SQL_TABLES.values():
             session.execute(f"INSERT INTO {table} SELECT i, {number} || convert_to(repeat('v', {value_bytes - 8}), 'UTF8') FROM generate_series(0, {rows - 1}) i")
             session.execute(f"{'ANALYZE' if table == 'store' else 'VACUUM ANALYZE'} {table}")
-        # Commits of all tables wait for no device.
+        # For all tables, commits do not wait for a device.
         session.execute(f"ALTER ROLE CURRENT_USER IN DATABASE {self.arguments.pg_db} SET synchronous_commit = off")
 
     def postgres(self, rows: int, value_bytes: int) -> None:
@@ -182,7 +182,7 @@ class Keyed:
                 store = Place("stromkv", "stromkv", self.conninfo, f"{SCHEMA}.store", server, rows, value_bytes)
                 self.all_lines(store)
                 self.durable_puts(session, store)
-                session.execute(f"DELETE FROM store WHERE id >= {rows}")  # what D has inserted
+                session.execute(f"DELETE FROM store WHERE id >= {rows}")  # rows that workload D has inserted
                 for name, table in SQL_TABLES.items():
                     self.all_lines(Place(name, "postgres", self.conninfo, f"{SCHEMA}.{table}", server, rows, value_bytes))
                 if "gets" in self.tasks and value_bytes == self.arguments.bytes:
@@ -194,7 +194,7 @@ class Keyed:
     def durable_puts(self, session: psycopg.Connection, place: Place) -> None:
         if "puts" not in self.tasks or place.value_bytes != self.arguments.bytes:
             return
-        # The message server's role is who asks; its commits wait for the table's own log.
+        # The message server uses the client's role; its commits wait for the table's own log.
         session.execute(f"ALTER ROLE CURRENT_USER IN DATABASE {self.arguments.pg_db} RESET synchronous_commit")
         session.execute("ALTER FOREIGN TABLE store OPTIONS (SET durability 'sync')")
         for batch in (1, 16):
@@ -215,7 +215,7 @@ class Keyed:
 
 
 def memory_of(session: psycopg.Connection, value_bytes: int) -> Dict[str, float]:
-    """Bytes of memory for each byte of the rows' own: of the region that clients read, and of the table."""
+    """Bytes of memory for each byte of the rows: of the region that clients read, and of the table."""
     rows, memory = session.execute(f"SELECT rows, memory_bytes FROM pgstrom.store_info() WHERE relation = '{SCHEMA}.store'::regclass").fetchone()
     own = rows * (8 + value_bytes)
     relid = session.execute(f"SELECT '{SCHEMA}.store'::regclass::oid").fetchone()[0]

@@ -1,4 +1,4 @@
-// The keys that clients ask for.
+// The keys that clients request.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@ namespace strom::bench {
 
 enum class Draw : uint8_t { kUniform, kZipf, kLatest };
 
-/// Numbers below a count: all alike, as YCSB's scrambled zipf with the constant 0.99, or by the same zipf from the last
-/// one backwards.
+/// Draws numbers below a count: uniformly; by YCSB's scrambled zipf with the constant 0.99; or by the same zipf from
+/// the last number backwards.
 class Keys {
  public:
   Keys(uint64_t count, Draw draw, uint64_t seed) : count_(count), draw_(draw), random_(seed) {
@@ -28,7 +28,7 @@ class Keys {
     if (draw_ == Draw::kUniform) return scale(random);
     const uint64_t rank = zipf_rank(static_cast<double>(random >> 11) * 0x1p-53);
     if (draw_ == Draw::kLatest) return last - 1 - std::min(rank, last - 1);
-    // Popular keys are anywhere.
+    // Scatters popular keys over all keys.
     uint64_t hash = (rank + 1) * 0x9E3779B97F4A7C15;
     hash = (hash ^ (hash >> 32)) * 0xD6E8FEB86659FD93;
     return scale(hash ^ (hash >> 32));

@@ -1,9 +1,11 @@
-// kvbench: operations on random keys of one store, by some clients, for some seconds; a line of JSON. Called by run.py.
+// kvbench: runs operations on random keys of one store, with several clients, for some seconds. Prints a line of JSON.
+// Called by run.py.
 //
 //   kvbench load KIND ADDRESS TABLE ROWS BYTES
 //   kvbench run KIND ADDRESS TABLE ROWS BYTES uniform|zipf|latest OPERATIONS CLIENTS BATCH SECONDS
 //
-// OPERATIONS are shares in percent: read=50,update=50; further ones are insert, modify (a read and an update), scan.
+// OPERATIONS are shares in percent, such as read=50,update=50. Others are insert, modify (a read and an update) and
+// scan.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -36,24 +38,24 @@ struct Plan {
   double seconds = 1;
 };
 
-/// What the clients share.
+/// State that the clients share.
 struct Common {
   static constexpr uint64_t kNothing = UINT64_MAX;
   Common(uint64_t rows, size_t clients) : next_row(rows), inserting(clients) {
     for (auto& row : inserting) row = kNothing;
   }
-  /// All rows before it are there.
+  /// All rows before it exist.
   uint64_t first_missing() const {
     uint64_t first = next_row;
     for (const auto& row : inserting) first = std::min(first, row.load());
     return first;
   }
-  std::atomic<uint64_t> next_row;                // to be inserted
-  std::vector<std::atomic<uint64_t>> inserting;  // of each client, not after the row that it inserts
+  std::atomic<uint64_t> next_row;                // the next row to insert
+  std::vector<std::atomic<uint64_t>> inserting;  // for each client, at most the row that it is inserting
   std::atomic<bool> is_over = false;
 };
 
-/// Counts of one client, and the time of some of its calls.
+/// The counts of one client, and the durations of some of its calls.
 struct Tally {
   uint64_t operations = 0, wrong = 0;
   std::vector<float> call_us;
@@ -68,7 +70,7 @@ class Client {
         number_(number),
         keys_(plan.batch),
         store_(open_store(plan.kind, plan.address, plan.table)) {
-    // Drawn before, so that drawing is not measured.
+    // Keys are drawn in advance, so that drawing is not measured.
     constexpr size_t kDrawn = 1 << 20;
     Keys source(plan.rows, plan.draw, number + 1);
     const uint64_t last = plan.draw == Draw::kLatest ? plan.rows : 0;
@@ -80,7 +82,7 @@ class Client {
   }
 
   void run(Tally* tally) {
-    // A get of shared memory takes as long as some looks at the clock.
+    // A get from shared memory takes only as long as a few looks at the clock, so few gets are timed.
     const uint64_t sampled = plan_.shares[kRead] == kPercent ? 16 : 1;
     constexpr double kMicro = 1e6;
     for (uint64_t call = 0; !common_->is_over.load(std::memory_order_relaxed); ++call) {
@@ -106,7 +108,7 @@ class Client {
   }
 
   void draw_keys() {
-    // The latest rows are those of now.
+    // The latest rows are relative to the current number of rows.
     const uint64_t more = plan_.draw == Draw::kLatest ? common_->first_missing() - plan_.rows : 0;
     for (uint64_t& key : keys_) {
       key = drawn_[at_] + more;
@@ -164,7 +166,7 @@ void run(const Plan& plan) {
   common.is_over = true;
   for (std::thread& thread : threads) thread.join();
   const double took = std::chrono::duration<double>(Clock::now() - begin).count();
-  clients.clear();  // they tell what they have read
+  clients.clear();  // destroying them records what they have read
   Tally all;
   for (const Tally& tally : tallies) {
     if (!tally.error.empty()) throw std::runtime_error(tally.error);

@@ -1,4 +1,4 @@
-"""The seeds' table of points, in two partitions: filled, changed by pgbench, asked meanwhile, and there after a crash."""
+"""The table of points in two partitions: filled, changed by pgbench, queried meanwhile, and checked after a crash."""
 from __future__ import annotations
 
 import argparse
@@ -19,12 +19,12 @@ SCHEMA = "strom_bench_points"
 TABLES = {"store table": "store", "heap": "heap", "unlogged": "unlogged"}
 COLUMNS = "(dev_id int, ts timestamp, x float, y float)"
 PARTITIONS = 2
-ENOUGH_SECONDS = 10  # of one query: what takes long is not run as often as was asked for
+ENOUGH_SECONDS = 10  # for one query; slow queries run less often than requested
 # As the seeds have it; keys are as many as there are rows.
 UPDATE = """UPDATE {schema}.{table} SET ts = now(), x = random() * 100.0, y = random() * 100.0
  WHERE dev_id = (select (random() * {steps})::int * {clients} + :client_id)
 """
-# The seeds' query needs PostGIS. The others are what it is made of.
+# The seeds' query needs PostGIS. The other queries are its parts.
 QUERIES = {
     "filter": "SELECT count(*) FROM {schema}.{table} WHERE x BETWEEN 10 AND 90 AND y BETWEEN 10 AND 12",
     "sums": "SELECT count(*), sum(x), max(y), min(ts) FROM {schema}.{table} WHERE y > 50",
@@ -132,7 +132,7 @@ class Points:
             for name, table in (*TABLES.items(), ("Arrow file", "arrow")):
                 if name == "unlogged":
                     continue
-                # The file does not change: something else has to take the processor.
+                # An Arrow file does not change, so updates of a table have to keep the processors busy.
                 process = None
                 if state == "updated":
                     process = self.pgbench("store" if name == "Arrow file" else table, "prepared", 3600)
@@ -154,7 +154,7 @@ class Points:
         arrow.unlink()
 
     def compare_answers(self, session: psycopg.Connection) -> None:
-        """The engine's answers are PostgreSQL's of the same snapshot, while rows change."""
+        """Checks that the engine's answers equal PostgreSQL's for the same snapshot, while rows change."""
         process = self.pgbench("store", "prepared", 3600)
         try:
             time.sleep(1)
@@ -182,7 +182,7 @@ class Points:
             time.sleep(0.2)
             try:
                 with self.connect() as again:
-                    # The server takes connections for a moment after one of its processes has gone.
+                    # The server still accepts connections for a moment after one of its processes has died.
                     if again.execute("SELECT backend_start FROM pg_stat_activity WHERE backend_type = 'checkpointer'").fetchone() != started:
                         begin = time.monotonic()
                         found = again.execute(f"SELECT count(*) FROM {SCHEMA}.store").fetchone()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Rows by key and as a whole: a store table beside Redis, memcached, LMDB and PostgreSQL's own tables. Prints a table and
-writes JSON. Called by `./strom bench store`; docs/dev/benchmark.md explains what is measured."""
+"""Rows by key and as a whole: a store table against Redis, memcached, LMDB and PostgreSQL's own tables.
+Prints a table and writes JSON. Called by `./strom bench store`; docs/dev/benchmark.md explains what is measured."""
 from __future__ import annotations
 
 import argparse
@@ -27,7 +27,7 @@ POINTS = ("load", "pgbench", "analytic", "recovery")
 
 
 def kept(out: Path) -> Dict[str, object]:
-    """What earlier calls have measured, so that tasks may be run one by one."""
+    """The measurements of earlier calls, so that tasks may be run one by one."""
     try:
         found = json.loads(out.read_text())
     except (OSError, ValueError):
@@ -60,7 +60,7 @@ def main() -> None:
         if any(task in arguments.tasks for task in POINTS):
             Points(arguments, measured).run()
     finally:
-        # What has been measured is not lost when a later task fails.
+        # Written after each task, so that a failure of a later task loses nothing.
         result = {"benchmark": "store", "machine": hardware.describe(), "rows": arguments.rows, "value_bytes": arguments.bytes,
                   "large_rows": arguments.large_rows, "points": arguments.points, "seconds": arguments.seconds,
                   "load_average": os.getloadavg()[0], **measured}

@@ -36,7 +36,7 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// A row of two texts.
+  /// A row of two text columns.
   std::pair<std::string, std::string> two_texts(const std::string& statement) {
     PGresult* result = PQexec(connection_, statement.c_str());
     require(PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) == 1, PQerrorMessage(connection_));
@@ -49,7 +49,7 @@ class Session {
     require(PQresultStatus(result) == PGRES_COMMAND_OK, PQerrorMessage(connection_));
     PQclear(result);
   }
-  /// The caller clears the result.
+  /// The caller frees the result.
   PGresult* run(const char* name, const std::vector<std::string_view>& parameters) {
     const char* values[2];
     int lengths[2];
@@ -69,7 +69,7 @@ class Session {
   PGconn* connection_;
 };
 
-/// A region that all clients of this process read, as threads of a program do.
+/// A region that all clients of this process read, like the threads of a program.
 struct SharedRegion {
   std::mutex mutex;
   std::string name;
@@ -81,7 +81,7 @@ SharedRegion& shared_region() {
   return region;
 }
 
-/// Gets are reads of the region, puts are messages.
+/// Gets read the region; puts are messages.
 class StromKv : public Store {
  public:
   StromKv(const std::string& connection, const std::string& table) : connection_(connection), name_(table) {
@@ -169,7 +169,7 @@ class StromKv : public Store {
   std::vector<stromkv_status> statuses_;
 };
 
-/// A server that speaks over a socket.
+/// A server that is reached by a socket.
 class Wire : public Store {
  public:
   explicit Wire(const std::string& path) : socket_(socket(AF_UNIX, SOCK_STREAM, 0)) {
@@ -225,7 +225,7 @@ class Wire : public Store {
     at_ += count + 2;
     return found;
   }
-  /// Views of what came before are no longer good.
+  /// Invalidates views of earlier answers.
   void begin() {
     received_.erase(0, at_);
     at_ = 0;
@@ -279,7 +279,7 @@ class Redis : public Wire {
 class Memcached : public Wire {
  public:
   using Wire::Wire;
-  /// One request for each key, as with the others.
+  /// Sends one request for each key, as the other stores do.
   uint64_t get(const std::vector<uint64_t>& keys) override {
     std::string request;
     for (const uint64_t key : keys) request += "get " + std::to_string(key) + "\r\n";
@@ -304,7 +304,7 @@ class Memcached : public Wire {
   std::string_view set_answer() const override { return "STORED"; }
 };
 
-/// A process can open the files once.
+/// A process can open the files only once.
 struct Environment {
   std::once_flag once;
   MDB_env* environment = nullptr;
@@ -330,7 +330,7 @@ class Lmdb : public Store {
     environment_ = opened.environment;
     database_ = opened.database;
   }
-  /// A transaction for each call, as a reader needs who wants to see what has been committed.
+  /// Uses a transaction for each call, as needed to see what was committed before it.
   uint64_t get(const std::vector<uint64_t>& keys) override {
     MDB_txn* transaction = nullptr;
     require(mdb_txn_begin(environment_, nullptr, MDB_RDONLY, &transaction) == 0, "LMDB has no transaction");
@@ -367,7 +367,7 @@ class Lmdb : public Store {
   MDB_dbi database_ = 0;
 };
 
-/// A prepared statement for each key; the session is one of its own.
+/// Executes a prepared statement for each key, in a session of its own.
 class Postgres : public Store {
  public:
   Postgres(const std::string& connection, const std::string& table) : session_(connection) {

@@ -1,4 +1,4 @@
-"""What the memory store has to reach, alone and beside the others."""
+"""The figures that the memory store has to reach, alone and against other stores."""
 from __future__ import annotations
 
 from typing import Dict, List, Optional
@@ -12,7 +12,7 @@ def _times(name: str, ours: Optional[float], theirs: Optional[float], wanted: fl
 
 
 class _Lines:
-    """Lines of one task."""
+    """The rows of one task's results."""
 
     def __init__(self, lines: object):
         self._lines: List[dict] = lines if isinstance(lines, list) else []
@@ -77,7 +77,7 @@ def _memory(memory: Dict[str, float], name: str, part: str) -> Figure:
 
 
 def wanted_figures(measured: Dict[str, object]) -> List[Figure]:
-    """Of the tasks that have been run."""
+    """The figures of the tasks that have run."""
     lines = {name: _Lines(measured.get(name)) for name in ("gets", "puts", "mix", "load", "pgbench", "analytic")}
     found: List[Figure] = []
     if "gets" in measured:

@@ -1,8 +1,7 @@
-"""The time that a server needs to send its rows, however fast the client is: the same sessions as our tools have, but the
-rows are dropped. Prints the seconds as JSON, like rivals.py. Called by run.py:
+"""Measures the time that a server needs to send its rows, however fast the client is. The sessions are the same as
+those of our tools, but the rows are dropped. Prints the seconds as JSON, like rivals.py. Called by run.py:
 
-    floors.py FLOOR THREADS SOURCE TABLE KEY
-"""
+    floors.py FLOOR THREADS SOURCE TABLE KEY"""
 import json
 import socket
 import struct
@@ -17,7 +16,7 @@ def in_threads(count, work):
     def guarded(number):
         try:
             work(number)
-        except Exception as error:  # told by the main thread
+        except Exception as error:  # the main thread reports it
             failures.append(error)
 
     threads = [threading.Thread(target=guarded, args=(number,)) for number in range(count)]
@@ -32,7 +31,7 @@ def in_threads(count, work):
 
 
 def page_ranges(connection, table, count):
-    """Conditions on ctid, as pg2arrow has them."""
+    """Conditions on ctid, as in pg2arrow."""
     pages = connection.execute("select pg_relation_size(%s::regclass) / 8192", (table,)).fetchone()[0]
     cuts = [pages * number // count for number in range(1, count)]
     lower = [""] + [f"ctid >= '({cut},0)'" for cut in cuts]
@@ -49,12 +48,12 @@ def discarded_copies(threads, source, table, statement):
 
 
 def postgres_copy(threads, source, table, key):
-    """COPY in its binary form, thrown away by the server itself: nothing is sent."""
+    """COPY in binary form. The server itself discards the data and sends nothing."""
     return discarded_copies(threads, source, table, lambda where: f"copy (select * from {table} where {where}) to '/dev/null' (format binary)")
 
 
 def postgres_stream(threads, source, table, key):
-    """The same of the record batches that pg_strom makes."""
+    """The same for the record batches that pg_strom makes."""
 
     def statement(where):
         query = f"select * from {table} where {where}".replace("'", "''")
@@ -64,14 +63,14 @@ def postgres_stream(threads, source, table, key):
 
 
 class MariaSession:
-    """The part of the protocol that a prepared query needs when its rows are dropped: by socket, without a password.
+    """The part of the protocol that a prepared query needs if its rows are dropped: by socket, without a password.
     https://mariadb.com/kb/en/clientserver-protocol/"""
 
     def __init__(self, path, user, database):
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(path)
         self.packet()
-        capabilities = 0x8 | 0x200 | 0x8000  # a database, protocol 4.1, its authentication
+        capabilities = 0x8 | 0x200 | 0x8000  # has a database, protocol 4.1, authentication of 4.1
         self.send(struct.pack("<IIB23x", capabilities, 1 << 24, 45) + user.encode() + b"\0\0" + database.encode() + b"\0", 1)
         self.expect_ok()
 
@@ -101,7 +100,7 @@ class MariaSession:
         self.send(b"\x16" + query.encode())
         answer = self.expect_ok()
         self.statement, columns = struct.unpack_from("<IH", answer, 1)
-        for _ in range(columns + 1):  # and the end
+        for _ in range(columns + 1):  # one more for the end
             self.packet()
 
     def numbers(self, query):
@@ -117,7 +116,7 @@ class MariaSession:
         return values
 
     def drop_rows(self):
-        """The end is known by the packet that it is, as the last bytes that come."""
+        """Reads until the packet that marks the end, whose bytes are the last ones received."""
         self.send(b"\x17" + struct.pack("<IBI", self.statement, 0, 1))
         buffer = bytearray(1 << 20)
         tail = b""
@@ -131,7 +130,7 @@ class MariaSession:
 
 
 def mariadb_rows(threads, source, table, key):
-    """Rows of a prepared statement, received and dropped."""
+    """Receives the rows of a prepared statement and drops them."""
     path, user, database = source.split(",")
     sessions = [MariaSession(path, user, database) for _ in range(threads)]
     least, most = sessions[0].numbers(f"select min({key}), max({key}) from {table}")

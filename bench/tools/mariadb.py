@@ -32,7 +32,7 @@ class MariaDB:
             if self.client("select 1", database="").returncode == 0:
                 break
             time.sleep(0.05)
-        # Rivals come by TCP, where root has no account.
+        # Rivals connect by TCP, where root has no account.
         self.run(f"create database if not exists {DATABASE}; create user if not exists bench@'127.0.0.1';"
                  f"grant all on {DATABASE}.* to bench@'127.0.0.1'", database="")
 

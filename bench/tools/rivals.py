@@ -1,10 +1,9 @@
-"""What the tools are compared with: one contender for each process, so that memory and threads are its own. Prints the
-seconds that the work took, without the start of Python and its imports, as JSON. Our tools fsync what they write before
-they end, so the file and its folder are synced here, too; `sync_seconds` is the part of `seconds` that this took. Called
-by run.py:
+"""The programs that the tools are compared with: one contender in each process, so that memory and threads are its own.
+Prints the seconds of the work as JSON, without the start of Python and its imports. Our tools fsync their output before
+they end, so the rivals' file and its folder are synced as well; `sync_seconds` is that part of `seconds`. Called by
+run.py:
 
-    rivals.py CONTENDER THREADS SOURCE SQL_OR_FILE KEY OUTPUT
-"""
+    rivals.py CONTENDER THREADS SOURCE SQL_OR_FILE KEY OUTPUT"""
 import json
 import os
 import sys
@@ -101,7 +100,7 @@ CONTENDERS = {"adbc": adbc, "connectorx": connectorx, "pyarrow_csv": pyarrow_csv
 
 
 def sync(path):
-    """Makes a file and its name durable."""
+    """Makes a file and its name durable on disk."""
     for name in (path, os.path.dirname(os.path.abspath(path))):
         descriptor = os.open(name, os.O_RDONLY)
         try:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The command-line tools against others that do the same, side by side: databases into Arrow files, Arrow files into text
-and back, statistics. Prints a table and writes JSON. Called by `./strom bench tools`; docs/dev/benchmark.md explains what
-is measured and how."""
+"""The command-line tools against other programs that do the same.
+Databases into Arrow files, Arrow files into text and back, and statistics. Prints a table and writes JSON. Called by
+`./strom bench tools`; docs/dev/benchmark.md explains what is measured and how."""
 from __future__ import annotations
 
 import argparse
@@ -37,8 +37,8 @@ FLOORS = RIVALS.with_name("floors.py")
 
 @dataclass
 class Contender:
-    """`command` is run by itself; a rival of rivals.py tells its own time and rows. A floor (floors.py) is no contender:
-    what the server alone needs."""
+    """`command` is run by itself; a rival in rivals.py reports its own time and rows. A floor (floors.py) is not a
+    contender: it shows what the server alone needs."""
 
     name: str
     command: List[str]
@@ -50,8 +50,8 @@ class Contender:
 class Task:
     name: str
     rows: int
-    contenders: List[Contender]  # the first is ours
-    wanted: Dict[str, float]     # least ratio of ours to a rival's time
+    contenders: List[Contender]  # the first one is ours
+    wanted: Dict[str, float]     # least ratio of a rival's time to ours
     output: Optional[Path] = None
     source_bytes: int = 0
 
@@ -149,7 +149,7 @@ class Benchmark:
             rows, name = self.row_counts[table], f"{schema}.{table}"
             tasks.append(Task(f"PostgreSQL to Arrow, {table}", rows, [plain, *rivals, self.floor("postgres_copy", uri, name, key)],
                               {"adbc": 2, "connectorx": 2}, output))
-            # The same rivals: a server with pg_strom makes the record batches.
+            # The rivals are the same. A server with pg_strom makes the record batches.
             if self.has_server_side():
                 tasks.append(Task(f"PostgreSQL with pg_strom to Arrow, {table}", rows,
                                   [Contender("pg2arrow", ours), plain, *rivals, self.floor("postgres_stream", uri, name, key)],
@@ -196,7 +196,7 @@ class Benchmark:
         return tasks
 
     def stat_tasks(self) -> List[Task]:
-        """Statistics of all columns that can have them, against a plain sum over four columns."""
+        """Computes statistics of all columns that can have them, against a plain sum over four columns."""
         copy = self.out / "stat.arrow"
         subprocess.run(["cp", "--reflink=auto", str(self.lineorder), str(copy)], check=True)
         import pyarrow as pa
@@ -218,7 +218,7 @@ class Benchmark:
         out, err = process.stdout.read(), process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        seconds, sync_seconds = time.perf_counter() - begin, None  # ours is part of their work
+        seconds, sync_seconds = time.perf_counter() - begin, None  # our sync is part of the tools' work
         if process.returncode != 0:
             raise RuntimeError(err.strip().splitlines()[-1] if err.strip() else f"status {process.returncode}")
         if contender.is_rival:
@@ -252,7 +252,7 @@ class Benchmark:
         if results and results[0]["contender"] == task.contenders[0].name:
             ratios = {r["contender"]: round(r["median_s"] / results[0]["median_s"], 2) for r in results[1:]}
             report["ratios"] = ratios
-            # Had the others not waited for their files to be on disk, as ours do.
+            # The ratios if the rivals did not wait for their files to be on disk, as our tools do.
             report["ratios_unsynced"] = {r["contender"]: round((r["median_s"] - r.get("sync_s", 0)) / results[0]["median_s"], 2)
                                          for r in results[1:]}
             if floor is not None:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""TPC-H: pg_strom over PostgreSQL's heap tables against PostgreSQL without it and DuckDB. Prints a table with the nodes that
-ran where, and writes JSON and an SVG chart. The exit status is 1 when an answer differs from PostgreSQL's. Called by
-`./strom bench tpch`; docs/dev/benchmark.md explains it."""
+"""TPC-H: pg_strom over PostgreSQL's heap tables against PostgreSQL without it and DuckDB.
+Prints a table with the nodes that ran, and writes JSON and an SVG chart. The exit status is 1 when an answer differs
+from PostgreSQL's. Called by `./strom bench tpch`; docs/dev/benchmark.md explains it."""
 from __future__ import annotations
 
 import argparse
@@ -72,18 +72,18 @@ class Duckdb:
 
 
 def exact(rows: list) -> list:
-    """For two runs of PostgreSQL: the display scale counts."""
+    """Compares two runs of PostgreSQL: the display scale counts."""
     return [tuple(map(str, row)) for row in rows]
 
 
 def alike(one: object, two: object) -> bool:
-    """For another engine: its averages and quotients are floating-point numbers."""
+    """Compares with another engine, whose averages and quotients are floating-point numbers."""
     numbers = (int, float, decimal.Decimal)
     if isinstance(one, numbers) and isinstance(two, numbers):
         return math.isclose(float(one), float(two), rel_tol=1e-9)
     if isinstance(one, datetime.date) or isinstance(two, datetime.date):
         return str(one)[:10] == str(two)[:10]
-    return str(one).rstrip() == str(two).rstrip()  # char(n) is padded by PostgreSQL alone
+    return str(one).rstrip() == str(two).rstrip()  # only PostgreSQL pads char(n)
 
 
 def difference(expected: list, found: list, engine) -> str:
@@ -97,7 +97,7 @@ def difference(expected: list, found: list, engine) -> str:
 
 
 def published(name: str, rows: list) -> str:
-    """What differs from the specification's answer at scale 1, which prints two digits after the point."""
+    """The difference from the specification's answer at scale 1, which has two digits behind the decimal point."""
     if name not in PUBLISHED:
         return ""
     wanted = PUBLISHED[name]

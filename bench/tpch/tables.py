@@ -1,5 +1,5 @@
-"""TPC-H's tables (specification revision 3, clause 1.4) with its types and keys, and their rows, which tpchgen-cli makes as
-dbgen does. Called by run.py."""
+"""TPC-H's tables (specification revision 3, clause 1.4) with its types and keys. tpchgen-cli makes their rows as dbgen
+does. Called by run.py."""
 from __future__ import annotations
 
 import subprocess
@@ -33,11 +33,11 @@ REFERENCES = (("nation", "n_regionkey", "region"), ("supplier", "s_nationkey", "
               ("partsupp", "ps_partkey", "part"), ("partsupp", "ps_suppkey", "supplier"), ("orders", "o_custkey", "customer"),
               ("lineitem", "l_orderkey", "orders"), ("lineitem", "l_partkey, l_suppkey", "partsupp"))  # fmt: skip
 SCHEMA = "tpch"
-DATA_VERSION = 3  # 1 and 2 were other rows than dbgen's
+DATA_VERSION = 3  # versions 1 and 2 had other rows than dbgen's
 
 
 def declaration(table: str) -> str:
-    """The table's columns in SQL, none of which can be NULL."""
+    """The table's columns in SQL. None of them can be NULL."""
     return COLUMNS[table].replace(", ", " not null, ") + " not null"
 
 
@@ -46,7 +46,7 @@ def label_of(scale: float) -> str:
 
 
 def generate(data_dir: Path, scale: float) -> Dict[str, Path]:
-    """CSV files with a header, one for each table, unless they are there already. Raises CalledProcessError."""
+    """Makes CSV files with a header, one for each table, unless they exist already. Raises CalledProcessError."""
     folder = data_dir / f"scale-{scale:g}"
     files = {table: folder / f"{table}.csv" for table in COLUMNS}
     done = folder / "done"
@@ -59,7 +59,7 @@ def generate(data_dir: Path, scale: float) -> Dict[str, Path]:
 
 
 def load(server: Server, files: Dict[str, Path], label: str) -> None:
-    """Heap tables with the primary and foreign keys that the specification has, unless they are there already."""
+    """Makes heap tables with the specification's primary and foreign keys, unless they exist already."""
     with server.connect("public") as connection:
         comment = "select obj_description(to_regnamespace(%s), 'pg_namespace')"
         if connection.execute(comment, (SCHEMA,)).fetchone()[0] == label:

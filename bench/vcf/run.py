@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""vcf2arrow against bcftools, polars-bio, oxbow and cyvcf2: many variants without samples, variants of 2500 samples, BCF, regions; and
-a join of variants with annotations against PostgreSQL. Prints tables and writes JSON. Called by `./strom bench vcf`; docs/dev/benchmark.md explains what is measured and how."""
+"""vcf2arrow against bcftools, polars-bio, oxbow and cyvcf2.
+Measures many variants without samples, variants of 2500 samples, BCF, regions, and a join of variants with annotations
+against PostgreSQL. Prints tables and writes JSON. Called by `./strom bench vcf`; docs/dev/benchmark.md explains what is
+measured and how."""
 from __future__ import annotations
 
 import argparse
@@ -37,14 +39,14 @@ RIVALS = {
     "oxbow": "import oxbow, pyarrow as pa; [None for batch in oxbow.from_vcf(sys.argv[1]).batches()]",
     "cyvcf2": "import cyvcf2; n = 0\nfor v in cyvcf2.VCF(sys.argv[1]):\n    n += v.POS",
 }
-# A tenth of the variants has an annotation.
+# One tenth of the variants has an annotation.
 ANNOTATIONS = """create table vcf_bench.annotations as select chrom, pos, alt, (array['benign', 'likely benign', 'uncertain', 'pathogenic'])[1 + pos / 500 % 4] as significance from vcf_bench.heap where pos % 500 = 0"""
 QUERY = """select a.significance, count(*), sum(v."info__AC"), max(v."info__AF") from {table} v
 join vcf_bench.annotations a on a.chrom = v.chrom and a.pos = v.pos and a.alt = v.alt where v."info__DP" >= 1000 group by a.significance order by 1"""
 
 
 def write_variants(path: Path, count: int, samples: int) -> None:
-    """A file compressed by bgzip, with its index, and the same as BCF. The same for the same numbers."""
+    """Makes a file compressed by bgzip, with its index, and the same data as BCF. Equal arguments give equal files."""
     rng = random.Random(1)
     header = ["##fileformat=VCFv4.2", *(f"##contig=<ID=chr{i}>" for i in range(1, 5)), '##FILTER=<ID=PASS,Description="">',
               '##INFO=<ID=AC,Number=A,Type=Integer,Description="">', '##INFO=<ID=AF,Number=A,Type=Float,Description="">',
@@ -100,7 +102,7 @@ class Benchmark:
         return {"seconds": seconds, "processor": usage.ru_utime + usage.ru_stime}
 
     def ours(self, path: Path, *options: object) -> Callable[[], dict]:
-        """Into a new file: to free the blocks of another one would be part of the time."""
+        """Writes to a new file, because freeing the blocks of an old file would be part of the time."""
         out = self.folder / "out.arrow"
 
         def measured() -> dict:
