@@ -14,13 +14,12 @@ __all__ = ["ipc_import"]
 
 
 def ipc_import(identifier: str) -> Any:
-    """The matrix of an export. Errors: strom.ExportError, strom.ExportGone; ImportError for one in a GPU's memory where
-    there is no CuPy.
+    """The matrix of an export. Errors: strom.ExportError, strom.ExportGone; ImportError if the export is in a GPU's
+    memory and CuPy is not installed.
 
-    A numpy.ndarray is the server's own memory, read-only. A cupy.ndarray of an export in a GPU's memory is that memory, by
-    CUDA IPC, on the same GPU: do not write to it. A cupy.ndarray of one in the server's memory is a copy on the current
-    GPU.
-    """
+    A numpy.ndarray is a read-only view of the server's memory. For an export in a GPU's memory, the cupy.ndarray is
+    that memory, by CUDA IPC, on the same GPU: do not write to it. For an export in the server's memory, the
+    cupy.ndarray is a copy on the current GPU."""
     export = open_export(identifier)
     if export.device is not None:
         return export.cupy()
@@ -30,6 +29,6 @@ def ipc_import(identifier: str) -> Any:
 
         if cupy.cuda.runtime.getDeviceCount() == 0:
             return matrix
-    except Exception:  # CuPy is not installed, or finds no driver: each version of it says so by an error of its own
+    except Exception:  # CuPy is missing or finds no driver; the error depends on CuPy's version
         return matrix
     return cupy.asarray(matrix)

@@ -1,7 +1,8 @@
-"""Rows in the binary form of COPY, made of Arrow's columns by NumPy: for columns of numbers, booleans, dates and times.
+"""Converts Arrow's columns to rows in the binary form of COPY, with NumPy: numbers, booleans, dates and times.
 
-A row is the number of its fields, and for each field its length and its bytes, all big-endian; a NULL has the length -1
-and no bytes. Rows are made as if there were no NULL, in an array of structures, and the bytes of NULLs are left out."""
+A row consists of the number of its fields, and the length and bytes of each field, all big-endian. A NULL has the
+length -1 and no bytes. Rows are first made without regard to NULL, in an array of structures; then the bytes of NULLs
+are removed."""
 from __future__ import annotations
 
 from typing import Any, Callable, Optional
@@ -10,10 +11,11 @@ from .errors import StromError
 
 HEADER = b"PGCOPY\n\xff\r\n\0" + b"\0" * 8  # no flags, and no extension of the header
 END = b"\xff\xff"
-_DAYS, _MICROS = 10957, 946684800_000_000  # from 1970 to 2000, where PostgreSQL's dates and timestamps begin
+_DAYS, _MICROS = 10957, 946684800_000_000  # from 1970 to 2000, the epoch of PostgreSQL's dates and timestamps
 
-# PostgreSQL's types that are written so: their numbers, what Arrow calls those whose values are theirs, and NumPy's type
-# of a field. Integers of fewer bits fit, too. Floats do not: 0.1 of 32 bits is 0.1 of 64 bits as a text, and not as bits.
+# PostgreSQL's types that are supported: their OIDs, the names of Arrow's types with the same values, and NumPy's type
+# of a field. Narrower integers fit as well. Narrower floats do not: as text, 0.1 in 32 bits becomes 0.1 in 64 bits, but
+# their bits differ.
 _TYPES: dict[int, tuple[tuple[str, ...], str]] = {
     16: (("bool",), "u1"),
     21: (("int8", "uint8", "int16"), ">i2"),
@@ -34,8 +36,8 @@ def _is_of(kind: str, names: tuple[str, ...]) -> bool:
 
 
 def encoder(cursor: Any, name: Any, schema: Any) -> Optional[Callable[[Any], Any]]:
-    """What makes bytes of record batches of this schema, for the table `name` (of psycopg.sql); None where a column is of
-    another type, or the table is not what it should be, which COPY tells better."""
+    """Returns an object that encodes record batches of this schema for the table `name` (of psycopg.sql). None if a
+    column has another type, or if the table does not fit; COPY reports the reason better."""
     try:
         import numpy
     except ImportError:
@@ -77,7 +79,7 @@ def _encode(batch: Any, oids: list[int], row: Any) -> Any:
 
 
 def _values(column: Any, oid: int, name: str) -> Any:
-    """The column's values as PostgreSQL counts them; of NULLs anything."""
+    """The column's values in PostgreSQL's units. For NULLs the values are undefined."""
     import pyarrow
 
     kind = column.type
@@ -91,7 +93,7 @@ def _values(column: Any, oid: int, name: str) -> Any:
     if oid not in _SHIFTS or len(values) == 0:
         return values
     shift, limit = _SHIFTS[oid]
-    # The least and the greatest are PostgreSQL's infinities.
+    # The least and the greatest value are PostgreSQL's infinities.
     if int(values.min()) - shift <= -limit or int(values.max()) - shift >= limit - 1:
         raise StromError(f'column "{name}" has a value that is out of PostgreSQL\'s range')
     return values - shift

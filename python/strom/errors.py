@@ -1,4 +1,4 @@
-"""What goes wrong between this package and the server."""
+"""The errors of this package."""
 
 
 class StromError(Exception):
@@ -6,7 +6,7 @@ class StromError(Exception):
 
 
 class ExportError(StromError, ValueError):
-    """An identifier that is none, or an export that does not fit what was asked of it."""
+    """An invalid identifier, or an export that does not support the request."""
 
 
 class ExportGone(StromError, LookupError):

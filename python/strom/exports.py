@@ -1,8 +1,7 @@
 """Exports: memory that the server has filled with columns and that this process maps.
 
-An identifier names a socket of the server's keeper and a secret. The keeper sends the descriptor of a sealed memory file,
-whose end describes it. docs/format/exports.md has the messages and the description.
-"""
+An identifier contains the name of the keeper's socket and a secret. The keeper sends the descriptor of a sealed memory
+file. The file ends with a description of itself. docs/format/exports.md has the messages and the description."""
 from __future__ import annotations
 
 import array
@@ -18,13 +17,13 @@ from .errors import ExportError, ExportGone
 
 _IDENTIFIER = re.compile(r"strom1-([0-9a-f]{16})-([0-9a-f]{32})")
 _ADDRESS = b"\0pg_strom-exports-"
-_ADDRESS_BYTES = 108  # of struct sockaddr_un: the server's name is filled up with zeros
+_ADDRESS_BYTES = 108  # of struct sockaddr_un: the server pads the name with zeros
 _PACKET = 32768
 _TIMEOUT_S = 10.0
 _MAGIC = b"STROMEX1"
 _TRAILER = struct.Struct("<Q8s")
 
-# NumPy's name of values, by the layout's. Those of other layouts come by Arrow.
+# NumPy's name of the values, by the name of the layout. Other layouts are read through Arrow.
 _DTYPES = {
     "Int8": "i1", "Int16": "<i2", "Int32": "<i4", "Int64": "<i8", "UInt8": "u1", "UInt16": "<u2", "UInt32": "<u4",
     "UInt64": "<u8", "Float16": "<f2", "Float32": "<f4", "Float64": "<f8", "Date32": "<M8[D]",
@@ -48,7 +47,7 @@ def _pyarrow() -> Any:
 
 
 class _Lease:
-    """The writing end of a pipe: the GPU service keeps an export's memory while any process has it."""
+    """The writing end of a pipe. The GPU service keeps an export's memory while any process holds it."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -58,11 +57,12 @@ class _Lease:
 
 
 class _OpenedMemory:
-    """A GPU's memory of another process, opened until nothing refers to it."""
+    """Memory of a GPU that another process owns. It stays open while anything refers to this object."""
 
     def __init__(self, runtime: Any, handle: bytes, device: int, lease: Optional[_Lease]) -> None:
         self._runtime, self._device, self._lease = runtime, device, lease
-        # 1: cudaIpcMemLazyEnablePeerAccess, the only flag that CUDA takes. CUDA counts how often a process opens it.
+        # 1 is cudaIpcMemLazyEnablePeerAccess, the only flag that CUDA accepts. CUDA counts how often a process opens
+        # the memory.
         self.address: int = runtime.ipcOpenMemHandle(handle, 1)
 
     def __del__(self) -> None:
@@ -78,8 +78,8 @@ class _OpenedMemory:
 class Column:
     """A column of an export.
 
-    Attributes: name; sql_type, the server's name of its type; null_count; dtype, NumPy's name of its values or None.
-    """
+    Attributes: name; sql_type, the server's name of its type; null_count; dtype, NumPy's name of the values' type or
+    None."""
 
     def __init__(self, export: Export, facts: dict[str, Any]) -> None:
         self._export = export
@@ -98,16 +98,17 @@ class Column:
         return _DTYPES.get(layout)
 
     def numpy(self) -> Any:
-        """The values as numpy.ndarray [rows], read-only and without a copy. Values of rows that are NULL are zeros, or
-        what the option fill has put there; null_mask() tells which. ExportError for types that NumPy does not have."""
+        """The values as a read-only numpy.ndarray of shape [rows], without a copy. Rows that are NULL have zeros, or
+        the value of the option fill; null_mask() tells which rows these are. ExportError for types that NumPy does not
+        have."""
         if self.dtype is None:
             raise ExportError(f'column "{self.name}" ({self.sql_type}) has no NumPy type; use arrow()')
         offset, _ = self._facts["values"]
         return _numpy().frombuffer(self._export._here(), dtype=self.dtype, count=self._export.rows, offset=offset)
 
     def cupy(self) -> Any:
-        """The values as cupy.ndarray [rows], without a copy, of an export in a GPU's memory. ExportError for types that
-        NumPy does not have, and those of Export.cupy()."""
+        """The values as a cupy.ndarray of shape [rows], without a copy, if the export is in a GPU's memory. ExportError
+        for types that NumPy does not have, and the errors of Export.cupy()."""
         if self.dtype is None:
             raise ExportError(f'column "{self.name}" ({self.sql_type}) has no NumPy type')
         if self.null_count:
@@ -115,7 +116,8 @@ class Column:
         return self._export.device_array(self._export.rows, self.dtype, self._facts["values"][0])
 
     def null_mask(self) -> Any:
-        """numpy.ndarray [rows] of bool: True where the row is NULL. None when no row is, or when NULLs were filled."""
+        """A numpy.ndarray of bool, shape [rows]: True where the row is NULL. None when no row is NULL, or NULLs were
+        filled."""
         if "validity" not in self._facts:
             return None
         numpy = _numpy()
@@ -124,7 +126,8 @@ class Column:
         return numpy.unpackbits(bits, count=self._export.rows, bitorder="little") == 0
 
     def arrow(self) -> Any:
-        """The column as pyarrow.Array, without a copy. A matrix of booleans has bytes where Arrow has bits: copied."""
+        """The column as pyarrow.Array, without a copy. Booleans of a matrix are copied, because they have bytes instead
+        of bits."""
         pyarrow = _pyarrow()
         if self._facts["layout"] == "Bool" and self._export.form == "matrix":
             return pyarrow.array(self.numpy(), mask=self.null_mask())
@@ -146,7 +149,7 @@ class Column:
             "Int64": pyarrow.int64, "UInt8": pyarrow.uint8, "UInt16": pyarrow.uint16, "UInt32": pyarrow.uint32,
             "UInt64": pyarrow.uint64, "Float16": pyarrow.float16, "Float32": pyarrow.float32,
             "Float64": pyarrow.float64, "Date32": pyarrow.date32, "Date64": pyarrow.date64,
-            # Offsets of exports have 64 bits.
+            # Offsets in exports have 64 bits.
             "Utf8": pyarrow.large_utf8, "LargeUtf8": pyarrow.large_utf8, "Binary": pyarrow.large_binary,
             "LargeBinary": pyarrow.large_binary, "Interval(MonthDayNano)": pyarrow.month_day_nano_interval,
         }
@@ -164,13 +167,12 @@ class Column:
 
 
 class Export:
-    """Columns that the server has exported, mapped read-only. They stay as they are while anything refers to them, also
-    when the server drops the export or restarts.
+    """Columns that the server has exported, mapped read-only. They stay valid and unchanged while anything refers to
+    them, even if the server drops the export or restarts.
 
-    Attributes: form, "matrix", "columns" or "stream"; rows; columns, a list of Column, which a stream has not; memory,
-    the mapping; device, of an export in a GPU's memory its number, its address on the PCI bus, its bytes and CUDA's
-    handle of them, else None.
-    """
+    Attributes: form, "matrix", "columns" or "stream"; rows; columns, a list of Column (empty for a stream); memory, the
+    mapping; device, None unless the export is in a GPU's memory: then its number, its address on the PCI bus, the
+    number of bytes, and CUDA's handle."""
 
     def __init__(self, descriptor: int, lease: Optional[_Lease] = None) -> None:
         self.lease = lease
@@ -191,23 +193,24 @@ class Export:
         self._cupy: Any = None
 
     def column(self, name: str) -> Column:
-        """The column of that name; ExportError where there is none."""
+        """The column with that name. ExportError if there is none."""
         for column in self.columns:
             if column.name == name:
                 return column
         raise ExportError(f'the export has no column "{name}"; it has {", ".join(c.name for c in self.columns)}')
 
     def _here(self) -> Any:
-        """The mapping; ExportError where the columns are in a GPU's memory."""
+        """The mapping. ExportError if the columns are in a GPU's memory."""
         if self.device is not None:
             raise ExportError(f"the export is in the memory of GPU {self.device['number']}: use cupy() or "
                               "cupy_strom.ipc_import(), which need CuPy, or export to the server's memory (GPU -1)")
         return self.memory
 
     def cupy(self) -> Any:
-        """cupy.ndarray [columns, rows] of a matrix in a GPU's memory, without a copy. The memory stays while the array
-        does. Do not write to it: others read it, too. ExportError: the columns are not in a GPU's memory, have NULLs, or
-        are in that of a GPU that this process does not see. ImportError: there is no CuPy."""
+        """A matrix in a GPU's memory as cupy.ndarray of shape [columns, rows], without a copy. The memory stays valid
+        while the array exists. Do not write to it: others read it as well. ExportError if the columns are not in a
+        GPU's memory, have NULLs, or are on a GPU that this process does not see. ImportError if CuPy is not
+        installed."""
         if self.form != "matrix":
             raise ExportError('the export is no matrix: it was made with {"form": "columns"}')
         if any(column.null_count for column in self.columns):
@@ -215,7 +218,7 @@ class Export:
         return self.device_array((len(self.columns), self.rows), self.columns[0].dtype, 0)
 
     def device_array(self, shape: Any, dtype: Any, offset: int) -> Any:
-        """cupy.ndarray of the memory at `offset` (bytes), opened by CUDA IPC. Errors of cupy()."""
+        """A cupy.ndarray of the memory at `offset` (in bytes), opened by CUDA IPC. Errors as for cupy()."""
         if self.device is None:
             raise ExportError("the export is in the server's memory: use matrix() or numpy()")
         try:
@@ -234,8 +237,8 @@ class Export:
             return cupy.ndarray(shape, dtype=dtype, memptr=cupy.cuda.MemoryPointer(memory, offset))
 
     def matrix(self) -> Any:
-        """numpy.ndarray [columns, rows], C-contiguous, read-only, without a copy. With bitmaps of NULLs it is a
-        numpy.ma.MaskedArray. ExportError for an export that is no matrix."""
+        """A matrix as numpy.ndarray of shape [columns, rows], C-contiguous, read-only, without a copy. If it has
+        bitmaps of NULLs, the result is a numpy.ma.MaskedArray. ExportError for an export that is not a matrix."""
         if self.form != "matrix":
             raise ExportError('the export is no matrix: it was made with {"form": "columns"}')
         numpy = _numpy()
@@ -257,8 +260,8 @@ class Export:
         return _pyarrow().ipc.open_stream(self.arrow_buffer())
 
     def arrow(self) -> Any:
-        """All columns without a copy: a pyarrow.Table of a stream, a pyarrow.RecordBatch of other forms. polars, DuckDB
-        and pandas take it as it is."""
+        """All columns without a copy: a pyarrow.Table for a stream, a pyarrow.RecordBatch for other forms. polars,
+        DuckDB and pandas accept it directly."""
         if self.form == "stream":
             return self.reader().read_all()
         pyarrow = _pyarrow()
@@ -266,13 +269,13 @@ class Export:
                                                [column.name for column in self.columns])
 
     def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
-        """Arrow's C data interface: a struct of the columns. A stream has __arrow_c_stream__()."""
+        """Arrow's C data interface: a struct of the columns. A stream has __arrow_c_stream__() instead."""
         if self.form == "stream":
             raise ExportError("the export is a stream: use __arrow_c_stream__() or arrow()")
         return self.arrow().__arrow_c_array__(requested_schema)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Arrow's C stream interface: the record batches, or the one."""
+        """Arrow's C stream interface: the record batches of a stream, or the only one of other forms."""
         pyarrow = _pyarrow()
         found = self.arrow()
         table = found if self.form == "stream" else pyarrow.Table.from_batches([found])
@@ -284,17 +287,17 @@ class Export:
 
     @property
     def __array_interface__(self) -> Any:
-        """NumPy's interface of a matrix without NULLs in the server's memory; other exports do not have it."""
+        """NumPy's interface, for a matrix without NULLs in the server's memory; other exports do not have it."""
         if self.form != "matrix" or self.device is not None or any(column.null_count for column in self.columns):
             raise AttributeError("__array_interface__")
         return self.matrix().__array_interface__
 
     @property
     def __cuda_array_interface__(self) -> Any:
-        """CUDA's interface of a matrix without NULLs in a GPU's memory; other exports do not have it."""
+        """CUDA's interface, for a matrix without NULLs in a GPU's memory; other exports do not have it."""
         if self.form != "matrix" or self.device is None or any(column.null_count for column in self.columns):
             raise AttributeError("__cuda_array_interface__")
-        if self._cupy is None:  # what is given is an address: the memory stays open as long as the export
+        if self._cupy is None:  # the interface is an address: keeps the memory open as long as the export
             self._cupy = self.cupy()
         return self._cupy.__cuda_array_interface__
 
@@ -302,8 +305,8 @@ class Export:
         return self.matrix() if self.device is None else self.cupy()
 
     def __dlpack__(self, **arguments: Any) -> Any:
-        """DLPack of a matrix. It is read-only, which DLPack tells from its version 1.0 on: older consumers get a
-        BufferError of NumPy's."""
+        """DLPack for a matrix. It is read-only, which DLPack can express since version 1.0. Older consumers get NumPy's
+        BufferError."""
         return self._array().__dlpack__(**arguments)
 
     def __dlpack_device__(self) -> Any:
@@ -320,7 +323,7 @@ class Export:
 
 
 def _receive(keeper: str, secret: str) -> list[int]:
-    """The descriptor of an export's file, and behind it that of the lease of a GPU's memory."""
+    """The descriptor of an export's file, followed by that of the lease if the export is in a GPU's memory."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as link:
         link.settimeout(_TIMEOUT_S)
         try:
@@ -346,10 +349,10 @@ def _receive(keeper: str, secret: str) -> list[int]:
 
 
 def open_export(identifier: str) -> Export:
-    """Maps the export that pgstrom.export_query() or pgstrom.arrow_fdw_export_cupy() has given the identifier of.
+    """Maps the export with this identifier, which pgstrom.export_query() or pgstrom.arrow_fdw_export_cupy() has
+    returned.
 
-    ExportError: it is no identifier. ExportGone: there is no such export any more.
-    """
+    ExportError: the identifier is invalid. ExportGone: the export does not exist any more."""
     parts = _IDENTIFIER.fullmatch(identifier) if isinstance(identifier, str) else None
     if parts is None:
         raise ExportError(f"not the identifier of an export: {identifier!r}")

@@ -17,7 +17,7 @@ _REPORT_S = 0.5  # between two reports of progress
 
 
 def session() -> Session:
-    """The notebook's session; the one that libpq's environment names where %strom has not made one."""
+    """The notebook's session. If %strom has not made one, connects by libpq's environment variables."""
     global _session
     if _session is None or _session.connection.closed:
         _session = connect()
@@ -25,7 +25,7 @@ def session() -> Session:
 
 
 class _Progress:
-    """One line below the cell that tells how much has come."""
+    """One line below the cell that shows how much has arrived."""
 
     def __init__(self) -> None:
         self._begin = self._last = time.monotonic()

@@ -1,4 +1,4 @@
-"""Plans of statements, drawn: each node a box with its rows, its time and the device, inputs below it."""
+"""Draws plans of statements: each node is a box with its rows, its time and the device, with its inputs below."""
 from __future__ import annotations
 
 from html import escape
@@ -46,7 +46,7 @@ class _Box:
         return _LINE * (len(self.lines) + 1) + 2 * _PAD
 
     def place(self, left: int, top: int) -> int:
-        """Puts it and what is below it; the width that they take."""
+        """Places the box and everything below it; returns the width."""
         self.y = top
         right = left
         for child in self.children:
@@ -74,10 +74,9 @@ class _Box:
 
 
 class Plan:
-    """A plan as EXPLAIN's JSON has it. In a notebook it is shown as a picture.
+    """A plan from EXPLAIN's JSON. A notebook shows it as a picture.
 
-    Attributes: root, the uppermost node as a dictionary; execution_ms and planning_ms, None without ANALYZE.
-    """
+    Attributes: root, the topmost node as a dictionary; execution_ms and planning_ms, None without ANALYZE."""
 
     def __init__(self, explained: dict[str, Any]) -> None:
         self.root: dict[str, Any] = explained["Plan"]
@@ -85,7 +84,7 @@ class Plan:
         self.planning_ms = explained.get("Planning Time")
 
     def svg(self) -> str:
-        """The picture: redder boxes take more of the time."""
+        """The picture. The redder a box, the more of the time it takes."""
         top = _Box(self.root, self.execution_ms or 0.0)
         width = top.place(_PAD, _PAD) + 2 * _PAD
         height = max(box.y + box.height for box in top.walk()) + _PAD

@@ -1,4 +1,4 @@
-"""Sessions of PL/Python functions: the one that runs the function, without a second connection."""
+"""Sessions for PL/Python functions: they use the session that runs the function, without a second connection."""
 from __future__ import annotations
 
 import json
@@ -10,18 +10,18 @@ from .plans import Plan
 from .session import Result
 from .writing import batches_of, check_columns
 
-_ROWS = 65536  # of a statement
+_ROWS = 65536  # rows for each statement
 
 
 class ServerSession:
-    """What Session has, in the function's own transaction. `plpy` is PL/Python's module, for everything else."""
+    """Like Session, in the function's own transaction. `plpy` is PL/Python's module, for everything else."""
 
     def __init__(self, plpy: Any) -> None:
         self.plpy = plpy
 
     def export(self, sql: str, **options: Any) -> exports.Export:
-        """The result of a SELECT in memory that the server has filled and this process maps; nobody else gets it. Needs
-        NumPy alone. `options` are those of pgstrom.export_query(). Errors are plpy's."""
+        """The result of a SELECT, in memory that the server has filled and only this process maps. Needs NumPy only.
+        `options` are those of pgstrom.export_query(). Errors are plpy's."""
         make = self.plpy.prepare("SELECT pgstrom.export_query($1, $2::jsonb) AS identifier", ["text", "text"])
         identifier = self.plpy.execute(make, [sql, json.dumps(options)])[0]["identifier"]
         try:
@@ -35,7 +35,7 @@ class ServerSession:
         return Result.of_reader(self.export(sql, form="stream").reader())
 
     def write(self, table: str, data: Any, append: bool = True) -> int:
-        """As Session.write(), by INSERT: values pass through Python's objects."""
+        """Like Session.write(), but by INSERT: the values become Python objects."""
         name = ".".join(self.plpy.quote_ident(part) for part in table.split("."))
         rows = 0
         with self.plpy.subtransaction():
@@ -63,7 +63,7 @@ class ServerSession:
         return [kinds[column] for column in columns]
 
     def plan(self, sql: str, analyze: bool = True) -> Plan:
-        """As Session.plan()."""
+        """Like Session.plan()."""
         options = "ANALYZE, VERBOSE, FORMAT JSON" if analyze else "VERBOSE, FORMAT JSON"
         found = self.plpy.execute(f"EXPLAIN ({options}) {sql}")[0]["QUERY PLAN"]
         return Plan((json.loads(found) if isinstance(found, str) else found)[0])
@@ -75,7 +75,7 @@ def _slices(batch: Any) -> Iterator[Any]:
 
 
 def here() -> ServerSession:
-    """The session that runs this PL/Python function. StromError anywhere else."""
+    """The session that runs this PL/Python function. StromError outside of PL/Python."""
     try:
         import plpy
     except ImportError as error:

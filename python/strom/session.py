@@ -1,4 +1,4 @@
-"""Queries whose results come as the server's own columns: Arrow record batches that it makes past its executor."""
+"""Queries with columnar results: Arrow record batches that the server makes without its executor."""
 from __future__ import annotations
 
 from typing import Any, Callable, Iterator, Optional
@@ -19,8 +19,8 @@ def _psycopg() -> Any:
 
 
 class _Pieces:
-    """A file of values that follow one another: the pieces of an Arrow stream. What is read refers to the values as
-    psycopg has made them, so that a result is in this process's memory once."""
+    """A file over consecutive values: the pieces of an Arrow stream. Reads refer to the values that psycopg has made,
+    so that the process holds the result only once."""
 
     closed = False
 
@@ -31,7 +31,7 @@ class _Pieces:
         self._progress = progress
 
     def _next(self) -> bool:
-        """Goes on to the next value that is not empty; whether there is one."""
+        """Moves to the next non-empty value. False at the end."""
         while not self._value:
             row = next(self._values, None)
             if row is None:
@@ -40,7 +40,7 @@ class _Pieces:
         return True
 
     def read_buffer(self, size: int) -> Any:
-        """At most `size` bytes; none at the end. They are copied only where they are in several values."""
+        """At most `size` bytes; none at the end. They are copied only if they span several values."""
         parts: list[Any] = []
         left = size
         while left > 0 and self._next():
@@ -54,7 +54,7 @@ class _Pieces:
         return piece
 
     def read(self, size: int = -1) -> bytes:
-        """The same as bytes; all that is left for a negative size."""
+        """The same as bytes; everything that is left for a negative size."""
         if size >= 0:
             return bytes(self.read_buffer(size))
         parts = []
@@ -70,8 +70,8 @@ class _Pieces:
 
 
 def _shared_reader(connection: Any, sql: str) -> Any:
-    """The whole result in memory that the server has filled and this process maps: a pyarrow.RecordBatchReader. The
-    memory lives as long as anything refers to it."""
+    """The whole result as a pyarrow.RecordBatchReader, in memory that the server has filled and this process maps. The
+    memory stays valid while anything refers to it."""
     execute = connection.execute
     identifier, = execute("SELECT pgstrom.export_query(%s, %s)", (sql, '{"form": "stream"}')).fetchone()
     try:
@@ -81,9 +81,9 @@ def _shared_reader(connection: Any, sql: str) -> Any:
 
 
 class Result:
-    """A query's record batches, as they come. Iterate over it, or take all of it; it is read once.
+    """A query's record batches, as they arrive. Iterate over it, or read all of it; it can be read once.
 
-    Attributes: schema, pyarrow's; is_shared, whether the rows are in memory of the server that this process maps."""
+    Attributes: schema, pyarrow's; is_shared, True if the rows are in memory of the server that this process maps."""
 
     def __init__(self, session: Session, sql: str, batch_bytes: int, progress: Optional[Callable[[int], None]],
                  shared: Any) -> None:
@@ -95,7 +95,7 @@ class Result:
             self._reader = shared
         else:
             # Row by row and in binary form, so that libpq holds one value at a time. psycopg makes a bytes object of
-            # it, whose address suits NumPy; a piece of a COPY would begin in the middle of a word.
+            # it, whose address is aligned for NumPy. A piece of a COPY would begin in the middle of a word.
             self._cursor = session.connection.cursor(binary=True)
             self._values = self._cursor.stream("SELECT pgstrom.arrow_ipc_stream(%s, %s)", (sql, batch_bytes))
             self._reader = pyarrow.ipc.open_stream(pyarrow.PythonFile(_Pieces(self._values, progress), "r"))
@@ -103,13 +103,13 @@ class Result:
 
     @classmethod
     def of_reader(cls, reader: Any) -> Result:
-        """The record batches of a pyarrow.RecordBatchReader, in memory that is shared."""
+        """A result over a pyarrow.RecordBatchReader in shared memory."""
         result = cls.__new__(cls)
         result.is_shared, result._values, result._reader, result.schema = True, None, reader, reader.schema
         return result
 
     def __iter__(self) -> Iterator[Any]:
-        """pyarrow.RecordBatch after pyarrow.RecordBatch."""
+        """Yields each pyarrow.RecordBatch."""
         yield from self._reader
         self._end()
 
@@ -122,11 +122,11 @@ class Result:
     fetch_arrow_table = read_all
 
     def fetch_df(self) -> Any:
-        """All rows as pandas.DataFrame. Arrow's columns are freed while pandas' are made."""
+        """All rows as pandas.DataFrame. Arrow's columns are freed while those of pandas are made."""
         return self.read_all().to_pandas(split_blocks=True, self_destruct=True)
 
     def _end(self) -> None:
-        """After the last record batch: takes what is left, at whose end errors would be told."""
+        """Called after the last record batch. Reads the rest, because errors are reported at its end."""
         if self._values is not None:
             values, self._values = self._values, None
             for _ in values:
@@ -134,7 +134,7 @@ class Result:
             self._cursor.close()
 
     def close(self) -> None:
-        """Ends the query, also where rows are left."""
+        """Ends the query, even if rows are left."""
         if self._values is not None:
             values, self._values = self._values, None
             values.close()
@@ -148,7 +148,7 @@ class Result:
 
 
 class Session:
-    """A session of a PostgreSQL with pg_strom. `connection` is psycopg's, for everything else."""
+    """A session of a PostgreSQL server with pg_strom. `connection` is psycopg's, for everything else."""
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
@@ -158,11 +158,11 @@ class Session:
               progress: Optional[Callable[[int], None]] = None, shared: Optional[bool] = None) -> Result:
         """The result of a SELECT. Errors are psycopg's.
 
-        `shared`: the server writes the whole result into memory, which this process maps, instead of sending it. None:
-        where the server is on this machine, no transaction is open, and neither `batch_bytes` nor `progress` is given;
-        a result that is larger than the server's setting pg_strom.export_memory is sent. True: always; a StromError or
-        psycopg's error says why it cannot. `batch_bytes`: about the size of a record batch that is sent. `progress` is
-        called with the bytes that have come."""
+        `shared`: the server writes the whole result into memory that this process maps, instead of sending it. None: if
+        the server is on this machine, no transaction is open, and neither `batch_bytes` nor `progress` is given; a
+        result that exceeds the server's setting pg_strom.export_memory is sent. True: always; a StromError or psycopg's
+        error says why it is impossible. `batch_bytes`: the approximate size in bytes of a record batch that is sent.
+        `progress` is called with the number of bytes received so far."""
         reader = None
         is_whole = batch_bytes is None and progress is None
         if shared or (shared is None and is_whole and self._may_share()):
@@ -172,12 +172,12 @@ class Session:
     def _may_share(self) -> bool:
         status = _psycopg().pq.TransactionStatus
         info = self.connection.info
-        # A host of libpq that is a path or an abstract name is a socket of this machine.
+        # If libpq's host is a path or an abstract name, it is a socket of this machine.
         return (self._shares and self.connection.autocommit and info.transaction_status == status.IDLE and
                 info.host[:1] in ("/", "@"))
 
     def _shared(self, sql: str, is_demanded: bool) -> Any:
-        """None: it has to be sent."""
+        """None if the result has to be sent."""
         errors = _psycopg().errors
         try:
             return _shared_reader(self.connection, sql)
@@ -187,21 +187,22 @@ class Session:
         except (ExportGone, errors.InsufficientPrivilege, errors.UndefinedFunction) as error:
             if is_demanded:
                 raise
-            # A server in another name space of the network, or of another version: nor will it be better later.
+            # The server is in another network namespace, or has another version. This will not change later.
             self._shares = isinstance(error, errors.InsufficientPrivilege)
         return None
 
     def write(self, table: str, data: Any, append: bool = True) -> int:
-        """Adds Arrow data to a table of any kind that can be written to; the number of rows.
+        """Appends Arrow data to any table that can be written to; returns the number of rows.
 
         `table`: "name" or "schema.name". `data`: a pyarrow Table, RecordBatch or RecordBatchReader, a data frame of
-        pandas or polars, or an iterable of record batches. Its columns go by name. All rows are written, or none.
-        `append` False: the table's rows are removed first, in the same transaction. Types that are nested, and
-        intervals, are a StromError."""
+        pandas or polars, or an iterable of record batches. Columns are matched by name. Either all rows are written or
+        none. `append` False: the table's rows are removed first, in the same transaction. Nested types and intervals
+        raise StromError."""
         return writing.write(self.connection, table, data, append)
 
     def plan(self, sql: str, analyze: bool = True) -> Plan:
-        """The plan of a statement, with times and rows unless `analyze` is False. It runs the statement."""
+        """The plan of a statement, with times and rows unless `analyze` is False. With `analyze` it runs the
+        statement."""
         options = "ANALYZE, VERBOSE, FORMAT JSON" if analyze else "VERBOSE, FORMAT JSON"
         return Plan(self.connection.execute(f"EXPLAIN ({options}) {sql}").fetchone()[0][0])
 
@@ -216,7 +217,7 @@ class Session:
 
 
 def connect(dsn: str = "", **options: Any) -> Session:
-    """A session; `dsn` and `options` are those of libpq. The database needs the extension pg_strom."""
+    """Opens a session; `dsn` and `options` are those of libpq. The database needs the extension pg_strom."""
     connection = _psycopg().connect(dsn, autocommit=True, **options)
     found = connection.execute("SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'pg_strom'").fetchone()
     if found is None:

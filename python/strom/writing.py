@@ -1,5 +1,5 @@
-"""Arrow data into tables: through COPY, in the transaction of the session. Numbers and times go in its binary form (see
-binary_rows.py), where all columns are such; others as CSV, which pyarrow writes."""
+"""Writes Arrow data to tables: through COPY, in the session's transaction. Numbers and times use COPY's binary form
+(see binary_rows.py) if all columns are such; otherwise pyarrow writes CSV."""
 from __future__ import annotations
 
 import collections
@@ -11,11 +11,12 @@ from . import binary_rows
 from .errors import StromError
 
 _CHUNK_BYTES = 1 << 20
-_ROWS = 65536  # that are encoded at a time, while those before them are sent
+_ROWS = 65536  # encoded at a time, while earlier rows are sent
 
 
 def batches_of(data: Any) -> Iterator[Any]:
-    """Record batches of whatever has Arrow data: tables, batches, readers, data frames of pandas, polars and DuckDB."""
+    """Record batches of anything with Arrow data: tables, batches, readers, data frames of pandas, polars and
+    DuckDB."""
     import pyarrow
 
     if isinstance(data, pyarrow.RecordBatch):
@@ -37,7 +38,7 @@ def batches_of(data: Any) -> Iterator[Any]:
 
 
 def check_columns(batch: Any) -> None:
-    """StromError for types that no way of writing has."""
+    """Raises StromError for types that neither form supports."""
     import pyarrow
 
     types = pyarrow.types
@@ -50,7 +51,7 @@ def check_columns(batch: Any) -> None:
 
 
 def _as_text(column: Any) -> Any:
-    """The column as one that pyarrow writes as PostgreSQL reads it."""
+    """Converts the column so that PostgreSQL reads what pyarrow writes."""
     import pyarrow
     import pyarrow.compute as compute
 
@@ -61,7 +62,7 @@ def _as_text(column: Any) -> Any:
     if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
         return pyarrow.array([None if value is None else "\\x" + value.hex() for value in column.to_pylist()])
     if types.is_timestamp(kind) and kind.tz is not None:
-        # Text without a zone would be taken for the session's.
+        # PostgreSQL would read text without a zone in the session's zone.
         return compute.binary_join_element_wise(
             compute.cast(compute.cast(column, pyarrow.timestamp(kind.unit, "UTC")), pyarrow.timestamp(kind.unit))
             .cast(pyarrow.string()), "+00", "")
@@ -78,14 +79,14 @@ def _csv(batch: Any) -> bytes:
 
     columns = [_as_text(column) for column in batch.columns]
     out = io.BytesIO()
-    # NULL is nothing, and an empty text is "".
+    # NULL is an empty field, and an empty text is "".
     options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="needed")
     pyarrow.csv.write_csv(pyarrow.RecordBatch.from_arrays(columns, batch.schema.names), out, options)
     return out.getvalue()
 
 
 class _Copy:
-    """A COPY to a table, once the first rows have come. Rows are encoded by one thread while this one sends others."""
+    """A COPY to a table, started with the first rows. One thread encodes rows while this one sends earlier rows."""
 
     def __init__(self, cursor: Any, name: Any, pool: concurrent.futures.Executor) -> None:
         self._cursor, self._name, self._pool = cursor, name, pool

@@ -1,4 +1,5 @@
-"""Store tables of pg_strom from Python: rows by key, out of memory that the server shares, and changes by messages.
+"""Store tables of pg_strom from Python: reads rows by key from memory shared with the server, and changes them by
+messages.
 
     with strom_kv.attach("dbname=postgres", "positions") as table:
         table.get(4711)                        # {"dev_id": 4711, "x": 3.5, "y": 7.0}, or None
@@ -7,7 +8,7 @@
     with strom_kv.session("dbname=postgres", "positions") as session:
         session.put({"dev_id": 4711, "x": 3.5, "y": 7})
 
-docs/user/store.md tells what the server does. The program runs on the server's machine."""
+docs/user/store.md explains what the server does. The program runs on the server's machine."""
 from __future__ import annotations
 
 from .errors import (BadValue, Busy, Conflict, ConstraintViolation, Corrupt, Denied, Dropped, Full, Moved, Refused, Silent,

@@ -1,4 +1,4 @@
-"""libstromkv by ctypes: its structures and functions as stromkv.h has them."""
+"""libstromkv by ctypes: the structures and functions of stromkv.h."""
 from __future__ import annotations
 
 import ctypes
@@ -73,7 +73,7 @@ def _load() -> Any:
 
 
 def failure(status: int, message: str = "") -> StoreError:
-    """The error of a status. `message`: what the server said, with its SQLSTATE behind it in brackets."""
+    """The error for a status. `message`: the server's message, followed by its SQLSTATE in brackets."""
     said = message or library().stromkv_status_text(status).decode()
     found = re.fullmatch(r"(.*) \(([0-9A-Z]{5})\)", said, re.DOTALL)
     text, state = found.groups() if found else (said, "")
@@ -81,7 +81,7 @@ def failure(status: int, message: str = "") -> StoreError:
 
 
 def opened(name: str, *arguments: Any) -> ctypes.c_void_p:
-    """What a function of the library makes, whose last arguments are a pointer to it and a text for errors."""
+    """Calls a function of the library whose last arguments are a pointer to its result and a buffer for errors."""
     made, error = ctypes.c_void_p(), ctypes.create_string_buffer(_ERROR_BYTES)
     status = getattr(library(), name)(*arguments, ctypes.byref(made), error, ctypes.c_size_t(_ERROR_BYTES))
     if status != OK:

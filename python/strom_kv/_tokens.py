@@ -1,4 +1,4 @@
-"""Where sockets and tokens come from: a session of PostgreSQL."""
+"""Gets sockets and tokens from a session of PostgreSQL."""
 from __future__ import annotations
 
 from typing import Any, Callable, Tuple
@@ -7,7 +7,7 @@ Token = Tuple[str, str]
 
 
 def token_source(database: Any, function: str, table: str) -> Callable[[], Token]:
-    """`database`: a connection of psycopg's, or what one is made from. Each call asks for another token."""
+    """`database`: a psycopg connection, or the argument to make one. Each call returns a new token."""
     statement = f"SELECT socket, token FROM pgstrom.{function}(%s::regclass)"
 
     def ask() -> Token:

@@ -1,4 +1,4 @@
-"""Values of rows: from the bytes that the store has to Python's, NumPy's and Arrow's, and back.
+"""Converts values of rows between the store's bytes and those of Python, NumPy and Arrow.
 
 docs/format/store.md has the form of a row's image: a bitmap of NULLs, then the values that are not NULL."""
 from __future__ import annotations
@@ -9,7 +9,7 @@ import struct
 import uuid
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
-# Numbers of pg_type.dat.
+# OIDs of types, from pg_type.dat.
 BOOL, BYTEA, NAME, INT8, INT2, INT4, TEXT, OID, JSON, FLOAT4, FLOAT8 = 16, 17, 19, 20, 21, 23, 25, 26, 114, 700, 701
 BPCHAR, VARCHAR, DATE, TIME, TIMESTAMP, TIMESTAMPTZ, UUID, JSONB = 1042, 1043, 1082, 1083, 1114, 1184, 2950, 3802
 
@@ -21,7 +21,7 @@ _US = datetime.timedelta(microseconds=1)
 
 
 class Column(NamedTuple):
-    """`width`: bytes of a stored value; 0: any number."""
+    """`width`: bytes of a stored value; 0: variable."""
 
     name: str
     type: str
@@ -79,8 +79,8 @@ _READERS: Dict[int, Callable[[bytes], Any]] = {
 
 
 def python_value(column: Column, stored: Optional[bytes]) -> Any:
-    """Of types that are not known here the bytes as they are stored. Dates and times that Python has not: "infinity",
-    "-infinity", or the number of days or microseconds since 2000-01-01."""
+    """The value in Python. For unknown types it is the stored bytes. Dates and times that Python cannot represent
+    become "infinity", "-infinity", or the number of days or microseconds since 2000-01-01."""
     if stored is None:
         return None
     reader = _READERS.get(column.type_id)
@@ -88,7 +88,7 @@ def python_value(column: Column, stored: Optional[bytes]) -> Any:
 
 
 class Shape:
-    """The columns of a table, and which of them is the key."""
+    """The columns of a table, and the index of the key's column."""
 
     def __init__(self, columns: Sequence[Column], key: int) -> None:
         self.columns, self.key = list(columns), key
@@ -96,12 +96,13 @@ class Shape:
 
     @property
     def image_bytes(self) -> int:
-        """Bytes of the image of a row without NULLs; 0: values have no fixed widths. An image with NULLs has fewer."""
+        """Bytes of the image of a row without NULLs; 0 if values have variable width. An image with NULLs is
+        shorter."""
         widths = [column.width for column in self.columns]
         return self._bitmap + sum(widths) if all(widths) else 0
 
     def split(self, images: Any) -> List[Any]:
-        """The stored bytes of each column, of the images of rows without NULLs that follow one another in an array."""
+        """The stored bytes of each column, from an array of consecutive images of rows without NULLs."""
         import numpy
 
         parts = [("nulls", f"V{self._bitmap}"), *((f"c{i}", f"V{column.width}") for i, column in enumerate(self.columns))]
@@ -128,8 +129,8 @@ class Shape:
         return {column.name: python_value(column, field) for column, field in zip(self.columns, self.fields(image))}
 
     def stored_columns(self, images: Sequence[Optional[bytes]]) -> List[Any]:
-        """Of each column either an array of NumPy's, of all rows' stored bytes, or a list with None for NULL. A row that
-        is None has NULLs only."""
+        """For each column either a NumPy array with the stored bytes of all rows, or a list with None for NULL. A row
+        that is None has only NULLs."""
         import numpy
 
         if images and self.image_bytes and all(image is not None and len(image) == self.image_bytes for image in images):
@@ -183,7 +184,7 @@ def numpy_column(column: Column, stored: Any) -> Any:
 
 
 def arrow_array(column: Column, stored: Any) -> Any:
-    """An array of pyarrow. ValueError for infinite dates and times, which Arrow has not."""
+    """A pyarrow array. ValueError for infinite dates and times, which Arrow does not have."""
     import numpy
     import pyarrow
 
@@ -214,7 +215,7 @@ def arrow_array(column: Column, stored: Any) -> Any:
 
 
 def key_bytes(column: Column, key: Any) -> bytes:
-    """A key as its column's values are stored. Bytes are taken as they are."""
+    """A key in the stored form of its column. bytes are used unchanged."""
     if isinstance(key, bytes):
         return key
     kind = column.type_id
@@ -237,7 +238,7 @@ def key_bytes(column: Column, key: Any) -> bytes:
 
 
 def number_keys(column: Column, keys: Any) -> Optional[Any]:
-    """Keys that are whole numbers as an array of what is stored; None: they are something else, or out of range."""
+    """Integer keys as an array of stored values; None: they are something else, or out of range."""
     import numpy
 
     form = {INT2: "<i4", INT4: "<i4", INT8: "<i8"}.get(column.type_id)
@@ -249,7 +250,7 @@ def number_keys(column: Column, keys: Any) -> Optional[Any]:
 
 
 def text_of(column: Column, value: Any) -> str:
-    """A value as SQL reads it."""
+    """A value as text for SQL's input functions."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (dict, list)) and column.type_id in (JSON, JSONB):

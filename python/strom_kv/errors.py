@@ -1,11 +1,11 @@
-"""What can go wrong, one class for each status of libstromkv that a program may want to tell from others."""
+"""One error class for each status of libstromkv that a program may want to distinguish."""
 from __future__ import annotations
 
 from typing import Dict, Type
 
 
 class StoreError(Exception):
-    """`status` is libstromkv's number (stromkv.h); `sqlstate` is the server's five letters, or empty."""
+    """`status` is libstromkv's number (stromkv.h); `sqlstate` is the server's five-character code, or empty."""
 
     status = 0
 
@@ -16,7 +16,7 @@ class StoreError(Exception):
 
 
 class Moved(StoreError):
-    """Another region has taken the place of this one: attach again."""
+    """Another region has replaced this one: attach again."""
 
     status = 2
 
@@ -28,7 +28,7 @@ class Dropped(StoreError):
 
 
 class Silent(StoreError):
-    """The server has not said for a while that it is there."""
+    """The server has shown no sign of life for a while."""
 
     status = 4
 
@@ -40,7 +40,7 @@ class Unstable(StoreError):
 
 
 class Refused(StoreError):
-    """The token is not known, has been used, or has expired."""
+    """The token is unknown, used up or expired."""
 
     status = 6
 
@@ -52,13 +52,13 @@ class Corrupt(StoreError):
 
 
 class Unsupported(StoreError):
-    """A region or server of a version that the library does not know, or something that the table has."""
+    """The library does not know the version of the region or server, or does not support the table."""
 
     status = 8
 
 
 class Unreachable(StoreError):
-    """The socket cannot be reached, or the region not be mapped. Nobody knows whether a change was made."""
+    """The socket cannot be reached, or the region cannot be mapped. It is unknown whether a change was made."""
 
     status = 9
 
@@ -76,7 +76,7 @@ class Denied(StoreError):
 
 
 class Busy(StoreError):
-    """Another transaction has the row or the table: try again."""
+    """Another transaction has locked the row or the table: try again."""
 
     status = 14
 
@@ -94,7 +94,7 @@ class ConstraintViolation(StoreError):
 
 
 class BadValue(StoreError):
-    """A value is none of its column's type."""
+    """A value is invalid for its column's type."""
 
     status = 17
 

@@ -1,4 +1,4 @@
-"""Reading and changing rows by messages to the server."""
+"""Reads and changes rows by messages to the server."""
 from __future__ import annotations
 
 import ctypes
@@ -10,12 +10,12 @@ from ._values import Column, key_bytes, text_of
 from .errors import StoreError
 from .region import check_form, in_form, read_many, shape_of
 
-_TOGETHER = 256  # requests of one message
+_TOGETHER = 256  # requests in one message
 
 
 class Session:
-    """One thread at a time. Changes are durable, as the table's option says, when a function returns. After Unreachable or
-    Silent nobody knows whether a change was made, and the session is of no more use."""
+    """A session, for one thread at a time. When a function returns, changes are as durable as the table's option says.
+    After Unreachable or Silent it is unknown whether a change was made, and the session is unusable."""
 
     def __init__(self, token: Token) -> None:
         self._session: Optional[ctypes.c_void_p] = lib.opened("stromkv_session_open", token[0].encode(), token[1].encode())
@@ -23,7 +23,7 @@ class Session:
 
     @classmethod
     def from_token(cls, socket: str, token: str) -> "Session":
-        """With what pgstrom.kv_session() gave."""
+        """Opens a session with the result of pgstrom.kv_session()."""
         return cls((socket, token))
 
     def close(self) -> None:
@@ -46,7 +46,7 @@ class Session:
         return list(self._shape.columns)
 
     def set_patience(self, milliseconds: int) -> None:
-        """How long an answer may take; 0: for ever. 10000 by default."""
+        """How long to wait for an answer; 0: for ever. 10000 by default."""
         lib.library().stromkv_session_set_patience(self._open(), ctypes.c_uint(milliseconds))
 
     def _open(self) -> ctypes.c_void_p:
@@ -81,12 +81,12 @@ class Session:
         return values
 
     def get(self, key: Any) -> Optional[Dict[str, Any]]:
-        """The row with this key; None: there is none."""
+        """The row with this key; None if there is none."""
         row, _ = self.get_versioned(key)
         return row
 
     def get_versioned(self, key: Any) -> Tuple[Optional[Dict[str, Any]], int]:
-        """The row, and its generation for compare_and_set(); (None, 0) where there is none."""
+        """The row and its generation for compare_and_set(); (None, 0) if there is none."""
         held, wanted = self._key(key)
         row = lib.Row()
         status = lib.library().stromkv_session_get(self._open(), wanted, ctypes.byref(row))
@@ -97,7 +97,7 @@ class Session:
         return self._shape.row(ctypes.string_at(row.data, row.bytes)), int(row.generation)
 
     def mget(self, keys: Iterable[Any], form: str = "rows") -> Any:
-        """As Table.mget(). Each 256 rows are of one moment."""
+        """Like Table.mget(). Each 256 rows belong to one moment."""
         check_form(form)
         key_column = self._shape.columns[self._shape.key]
         wanted = [key_bytes(key_column, key) for key in keys]
@@ -111,15 +111,15 @@ class Session:
         return in_form(self._shape, images, form)
 
     def put(self, row: Mapping[str, Any]) -> bool:
-        """Makes the row, or changes the one with its key. Columns that are left out are NULL. bytes are values as they are
-        stored, others go as text. Returns whether the row is new."""
+        """Makes the row, or changes the row with its key. Missing columns become NULL. bytes are stored values; other
+        values are sent as text. Returns whether the row is new."""
         values = self._values(row)
         is_new = ctypes.c_int()
         self._check(lib.library().stromkv_session_put(self._open(), (lib.Value * len(values))(*values), ctypes.byref(is_new)))
         return is_new.value != 0
 
     def put_many(self, rows: Iterable[Mapping[str, Any]]) -> List[Optional[StoreError]]:
-        """Several rows, each of which succeeds (None) or fails by itself."""
+        """Writes several rows, each of which succeeds (None) or fails by itself."""
         all_rows = list(rows)
         outcomes: List[Optional[StoreError]] = []
         for begin in range(0, len(all_rows), _TOGETHER):
@@ -132,19 +132,20 @@ class Session:
             if status != lib.OK and not failed:
                 self._check(status)
             said = lib.library().stromkv_session_error(self._open()).decode(errors="replace")
-            # The library keeps what was said of the last one only.
+            # The library keeps only the last error's message.
             last = max((i for i, code in enumerate(statuses) if code != lib.OK), default=-1)
             outcomes += [None if code == lib.OK else lib.failure(code, said if i == last else "") for i, code in enumerate(statuses)]
         return outcomes
 
     def compare_and_set(self, row: Mapping[str, Any], generation: int) -> None:
-        """Changes the row if it has this generation, or makes it if that is 0 and there is none; else Conflict."""
+        """Changes the row if it has this generation. For generation 0, makes the row if there is none. Else
+        Conflict."""
         values = self._values(row)
         self._check(lib.library().stromkv_session_compare_and_set(self._open(), (lib.Value * len(values))(*values),
                                                                   ctypes.c_uint32(generation)))
 
     def delete(self, key: Any) -> bool:
-        """Whether there was a row."""
+        """Deletes the row; returns whether it existed."""
         held, wanted = self._key(key)
         status = lib.library().stromkv_session_delete(self._open(), wanted)
         del held
@@ -154,12 +155,12 @@ class Session:
         return True
 
     def statistics(self) -> Dict[str, int]:
-        """rows of the table; clients, operations, groups and failures of the server of this database."""
+        """rows of the table; clients, operations, groups and failures of this database's server."""
         told = lib.ServerStatistics()
         self._check(lib.library().stromkv_session_statistics(self._open(), ctypes.byref(told)))
         return {name: getattr(told, name) for name, *_ in told._fields_}
 
 
 def session(database: Any, table: str) -> Session:
-    """`database`: what psycopg.connect() takes, or a connection. `table`: its name as SQL has it."""
+    """`database`: an argument for psycopg.connect(), or a connection. `table`: its name in SQL."""
     return Session(token_source(database, "kv_session", table)())

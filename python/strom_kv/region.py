@@ -1,4 +1,4 @@
-"""Reading a table's published region: the server is not asked, and does not notice."""
+"""Reads a table's published region, without involving the server."""
 from __future__ import annotations
 
 import ctypes
@@ -10,11 +10,11 @@ from . import _library as lib
 from ._tokens import Token, token_source
 from ._values import Column, Shape, arrow_array, key_bytes, number_keys, numpy_column
 
-_MOST_KEYS = 4096  # of one call of the library, whose rows are in memory at the same time
+_MOST_KEYS = 4096  # for one call of the library; their rows are in memory together
 
 
 def shape_of(owner: Any, prefix: str) -> Shape:
-    """The columns that the library tells of a table or session."""
+    """The columns that the library reports for a table or session."""
     library = lib.library()
     columns = []
     for i in range(getattr(library, f"{prefix}column_count")(owner)):
@@ -24,7 +24,7 @@ def shape_of(owner: Any, prefix: str) -> Shape:
 
 
 class _Region:
-    """A region that is mapped. It lives as long as a reader refers to it."""
+    """A mapped region. It lives as long as a reader refers to it."""
 
     def __init__(self, token: Token) -> None:
         self.table = lib.opened("stromkv_attach", token[0].encode(), token[1].encode())
@@ -36,7 +36,7 @@ class _Region:
 
 
 class _Reader:
-    """What one thread reads by."""
+    """The library's reader for one thread."""
 
     def __init__(self, region: _Region) -> None:
         self.region = region
@@ -51,7 +51,7 @@ class _Reader:
 
 
 def read_many(call: Callable[[Any, Any, int], int], keys: Sequence[bytes]) -> Tuple[int, List[Optional[bytes]]]:
-    """The status, and the images of the rows; None where there is none."""
+    """The status, and the images of the rows; None for a missing row."""
     held = [ctypes.create_string_buffer(key, max(len(key), 1)) for key in keys]
     wanted = (lib.Key * len(keys))(*[lib.Key(ctypes.addressof(buffer), len(key)) for buffer, key in zip(held, keys)])
     rows = (lib.Row * len(keys))()
@@ -62,8 +62,8 @@ def read_many(call: Callable[[Any, Any, int], int], keys: Sequence[bytes]) -> Tu
 
 
 def read_numbers(reader: "_Reader", keys: Any) -> Optional[List[Any]]:
-    """The stored columns of the rows with these keys, an array of numbers, with few steps for each row. None where a row is
-    missing or has NULLs, its values have no fixed widths, or it has to be tried again."""
+    """The stored columns of the rows with these keys, which are an array of numbers, with little work for each row.
+    None if a row is missing, has NULLs or has to be tried again, or if values have variable width."""
     import numpy
 
     shape, width = reader.region.shape, keys.dtype.itemsize
@@ -107,8 +107,8 @@ def as_columns(shape: Shape, stored: Sequence[Any], form: str) -> Any:
 
 
 class Table:
-    """A table's committed rows. All threads may use it. When the server makes the region anew it is attached to again, if
-    the table was opened by attach() and the role still may read it."""
+    """A table's committed rows, for all threads. When the server replaces the region, the table attaches again, if
+    attach() has opened it and the role may still read it."""
 
     def __init__(self, tokens: Callable[[], Token]) -> None:
         self._tokens = tokens
@@ -118,7 +118,7 @@ class Table:
 
     @classmethod
     def from_token(cls, socket: str, token: str) -> "Table":
-        """With what pgstrom.kv_attach() gave. Moved is raised when the server makes the region anew."""
+        """Opens a table with the result of pgstrom.kv_attach(). Raises Moved when the server replaces the region."""
         given = [(socket, token)]
 
         def once() -> Token:
@@ -167,7 +167,7 @@ class Table:
         return shape.columns[shape.key].name
 
     def __len__(self) -> int:
-        """Rows that there are at the moment."""
+        """The current number of rows."""
         return int(lib.library().stromkv_row_count(self._current().table))
 
     def _images(self, keys: Iterable[Any]) -> Tuple[Shape, List[Optional[bytes]]]:
@@ -192,13 +192,13 @@ class Table:
         raise AssertionError
 
     def get(self, key: Any) -> Optional[Dict[str, Any]]:
-        """The row with this key; None: there is none."""
+        """The row with this key; None if there is none."""
         shape, images = self._images([key])
         return None if images[0] is None else shape.row(images[0])
 
     def mget(self, keys: Iterable[Any], form: str = "rows") -> Any:
-        """Rows in the keys' order. form "rows": a list, with None for keys without a row. "numpy": a dict of masked
-        arrays, and "arrow": a pyarrow.RecordBatch, both with NULLs in the rows of such keys."""
+        """Rows in the order of the keys. form "rows": a list, with None for keys without a row. "numpy": a dict of
+        masked arrays; "arrow": a pyarrow.RecordBatch. In both, keys without a row have NULLs."""
         check_form(form)
         wanted = keys if hasattr(keys, "__len__") else list(keys)
         if form != "rows":
@@ -212,7 +212,8 @@ class Table:
         return in_form(shape, images, form)
 
     def scan(self) -> Iterator[Dict[str, Any]]:
-        """All rows, in no order. Those that the server moves meanwhile may come twice, or not at all."""
+        """All rows, in no particular order. Rows that the server moves meanwhile may be returned twice or not at
+        all."""
         reader = _Reader(self._current())
         library, row = lib.library(), lib.Row()
         library.stromkv_scan_begin(reader.reader)
@@ -229,5 +230,5 @@ class Table:
 
 
 def attach(database: Any, table: str) -> Table:
-    """`database`: what psycopg.connect() takes, or a connection. `table`: its name as SQL has it."""
+    """`database`: an argument for psycopg.connect(), or a connection. `table`: its name in SQL."""
     return Table(token_source(database, "kv_attach", table))
