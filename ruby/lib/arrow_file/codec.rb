@@ -5,12 +5,12 @@ require 'fiddle'
 # Compression of record batches by the system's own libraries. Used by message.rb.
 module ArrowFile
   class Codec
-    # The libraries are there on most systems without further packages; they are opened when they are wanted.
+    # Most systems have the libraries without further packages. They are opened when they are needed.
     NAMES = { 'lz4' => 'liblz4.so.1', 'zstd' => 'libzstd.so.1' }.freeze
     SIZE = Fiddle::TYPE_SIZE_T
     POINTER = Fiddle::TYPE_VOIDP
 
-    # Of a text as none, lz4, zstd, zstd:5; nil for none. ArgumentError for others.
+    # The codec for the text none, lz4, zstd or zstd:5 (a level); nil for none. ArgumentError for other texts.
     def self.of(text)
       name, level = text.split(':', 2)
       return nil if name == 'none' && level.nil?
@@ -23,7 +23,7 @@ module ArrowFile
       raise ArgumentError, "there is no library for #{text}: #{e.message}"
     end
 
-    # A buffer as it stands in a record batch: its size, and what was compressed, or -1 and the bytes themselves.
+    # A buffer in the form of a record batch: its size, then the compressed bytes; or -1, then the bytes themselves.
     def pack(buffer)
       return buffer if buffer.empty?
 
@@ -37,7 +37,7 @@ module ArrowFile
       Fiddle::Function.new(library[name], arguments, result)
     end
 
-    # `action` gets a place of `room` bytes and returns how many it has filled.
+    # `action` gets a buffer of `room` bytes and returns how many bytes it has filled.
     def filled(room)
       place = "\0".b * room
       size = yield place

@@ -2,7 +2,7 @@
 
 require 'arrow_file/fields'
 
-# The rows of a record batch, by column. Used by the plugin and message.rb.
+# The columns of a record batch's rows. Used by the plugin and message.rb.
 module ArrowFile
   class Column
     attr_reader :field
@@ -15,7 +15,7 @@ module ArrowFile
       @nulls = []
     end
 
-    # A value that cast() has made; nil is NULL.
+    # Appends a value that cast() has made; nil is NULL.
     def append(value)
       if value.nil?
         @nulls << @values.size
@@ -29,12 +29,12 @@ module ArrowFile
       @nulls.size
     end
 
-    # Validity and what the type has.
+    # The validity bitmap and the buffers of the type.
     def buffers
       [validity, *@type.pack(@values)]
     end
 
-    # Items for min_values and max_values; nil: nothing can be said.
+    # The values of min_values and max_values; nil: unknown.
     def bounds
       return nil unless @field.statistics
 

@@ -2,7 +2,7 @@
 
 require 'arrow_file/time_types'
 
-# Columns as `schema_defs` says them: NAME=TYPE[;ATTRIBUTE], with commas between. Used by the plugin.
+# Columns as defined by `schema_defs`: NAME=TYPE[;ATTRIBUTE], separated by commas. Used by the plugin.
 module ArrowFile
   Field = Struct.new(:name, :type, :statistics)
 
@@ -11,7 +11,7 @@ module ArrowFile
 
     module_function
 
-    # The fields of a text. ArgumentError says which part is wrong.
+    # The fields that a text defines. ArgumentError names the invalid part.
     def parse(text)
       fields = parts(text).map { |part| field(part) }
       raise ArgumentError, 'schema_defs has no columns' if fields.empty?
@@ -23,7 +23,7 @@ module ArrowFile
       fields
     end
 
-    # What stands between commas outside of brackets.
+    # The parts between commas outside of brackets.
     def parts(text)
       text.scan(/(?:[^,\[(]|\[[^\]]*\]|\([^)]*\))+/).map(&:strip).reject(&:empty?)
     end
@@ -58,7 +58,7 @@ module ArrowFile
       made or raise ArgumentError, "\"#{text}\" in schema_defs is no type"
     end
 
-    # nil: there is none.
+    # nil if there is no such type.
     def make(name, size, more)
       case name
       when 'Int', 'Uint' then IntType.new(size.to_i, INTEGERS[name]) if %w[8 16 32 64].include?(size) && more.empty?
@@ -84,7 +84,7 @@ module ArrowFile
       TimestampType.new(unit, zone) if TimeType::UNITS.key?(unit) && (zone.nil? || zone == 'UTC')
     end
 
-    # Decimal, Decimal128, Decimal[128], each also with [PRECISION,SCALE].
+    # Decimal, Decimal128 and Decimal[128], each optionally with [PRECISION,SCALE].
     def decimal(size, more)
       more = [] if more == ['128']
       return nil unless ['', '128'].include?(size) && [0, 2].include?(more.size) && more.all? { |part| /\A\d+\z/.match?(part) }

@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
-# FlatBuffers, written from the front: a table comes before what it refers to, so each reference points forward, as the
-# format asks for. Used by message.rb.
+# Writes FlatBuffers from the front: a table precedes what it refers to, so each reference points forward, as the format
+# requires. Used by message.rb.
 module ArrowFile
   module FlatBuffer
     SCALARS = { bool: ['C', 1], int8: ['c', 1], uint8: ['C', 1], int16: ['s<', 2], int32: ['l<', 4], int64: ['q<', 8] }.freeze
 
-    # A table: its fields in the order of the schema, each [kind, value], or nil for one that is left out. Kinds are those
-    # of SCALARS; :string, a text; :table, a Table; :tables, an Array of them; :structs, [count, bytes], of 8 bytes'
-    # alignment.
+    # A table: its fields in the order of the schema, each [kind, value], or nil for a missing field. Kinds are those of
+    # SCALARS; :string, a text; :table, a Table; :tables, an Array of them; :structs, [count, bytes], aligned to 8
+    # bytes.
     class Table
       attr_reader :fields
 
@@ -22,7 +22,7 @@ module ArrowFile
       Writer.new.root(table)
     end
 
-    # One buffer that is being written.
+    # A buffer under construction.
     class Writer
       def initialize
         @out = String.new(encoding: Encoding::BINARY)
@@ -41,7 +41,7 @@ module ArrowFile
         @out << bytes
       end
 
-      # So that what is `ahead` bytes behind the end is aligned.
+      # Pads so that the position `ahead` bytes behind the end is aligned.
       def pad(alignment, ahead = 0)
         put("\0") until ((@out.bytesize + ahead) % alignment).zero?
       end
@@ -73,7 +73,7 @@ module ArrowFile
         start
       end
 
-      # Where each field stands in the table, 0 for none, and the table's size.
+      # The offset of each field in the table, 0 for a missing field, and the table's size.
       def layout(fields)
         at = 4
         offsets = fields.map do |kind, _|

@@ -14,18 +14,18 @@ module ArrowFile
     SCHEMA = 1
     RECORD_BATCH = 3
 
-    # A record batch's bytes, and what the footer says of it.
+    # The bytes of a record batch, and its facts for the footer.
     Batch = Struct.new(:metadata, :body, :rows)
     Block = Struct.new(:offset, :metadata_size, :body_size)
 
     module_function
 
-    # What a file begins with.
+    # The beginning of a file.
     def head(fields)
       "#{MAGIC}\0\0".b + encapsulated(SCHEMA, schema(fields, {}), 0)
     end
 
-    # `columns`: Column. `codec`: nil or one of Codec.
+    # `columns`: Columns. `codec`: nil or a Codec.
     def batch(columns, rows, codec)
       body = String.new(encoding: Encoding::BINARY)
       nodes = +''
@@ -44,7 +44,7 @@ module ArrowFile
       Batch.new(encapsulated(RECORD_BATCH, header, body.bytesize), body, rows)
     end
 
-    # What a file ends with. `metadata`: of the file; `statistics`: of each field, a Hash.
+    # The end of a file. `metadata`: of the file; `statistics`: a Hash for each field.
     def tail(fields, blocks, metadata, statistics)
       packed = blocks.map { |block| [block.offset, block.metadata_size, block.body_size].pack('q<l<x4q<') }.join
       footer = FlatBuffer.bytes(FlatBuffer::Table.new([:int16, VERSION], [:table, schema(fields, metadata, statistics)], [:structs, [0, '']],

@@ -3,20 +3,20 @@
 require 'fileutils'
 require 'arrow_file/message'
 
-# Files that are whole at any instant: each is written under a hidden name of the same folder and synced before it has its
-# own. Used by the plugin.
+# Writes files that are complete at any time: a new file has a hidden name in the same folder, and is synced before it
+# is renamed. Used by the plugin.
 module ArrowFile
-  # What a process knows of a file that it has written, to add further record batches.
+  # The facts about a file that this process has written, to append further record batches.
   Written = Struct.new(:path, :inode, :size, :data_size, :blocks, :bounds)
 
   class OutputFile
-    # `metadata`: of the files.
+    # `metadata`: for the files.
     def initialize(fields, metadata)
       @fields = fields
       @metadata = metadata
     end
 
-    # A new file with one record batch, under `path`, or where there is one already under a name with a number. Written.
+    # Makes a file with one record batch under `path`, or under a numbered name if `path` exists. Returns Written.
     def create(path, batch, bounds)
       FileUtils.mkdir_p(File.dirname(path))
       head = Message.head(@fields)
@@ -38,7 +38,7 @@ module ArrowFile
       written
     end
 
-    # Adds a record batch to a file of this process. False when the file is no longer as it was; then nothing happens.
+    # Appends a record batch to a file of this process. False, with nothing done, when the file has changed meanwhile.
     def append(written, batch, bounds)
       File.open(written.path, 'r+b') do |old|
         old.flock(File::LOCK_EX)
@@ -67,7 +67,7 @@ module ArrowFile
       [here.ino, here.size] == [written.inode, written.size] && named.ino == here.ino
     end
 
-    # Writes the batch behind the data, and the footer, and syncs.
+    # Writes the batch behind the data, then the footer, and syncs.
     def add(file, written, batch, bounds)
       written.blocks << Message::Block.new(written.data_size, batch.metadata.bytesize, batch.body.bytesize)
       written.bounds << bounds
@@ -80,7 +80,7 @@ module ArrowFile
       written.size = file.stat.size
     end
 
-    # min_values and max_values of each field; a batch of which nothing can be said has null.
+    # min_values and max_values of each field; null for a batch with unknown bounds.
     def statistics(bounds)
       @fields.each_index.map do |i|
         items = bounds.map { |batch| batch[i] }
@@ -91,8 +91,8 @@ module ArrowFile
       end
     end
 
-    # A file under a hidden name, as the programs of pg_strom have them: whoever finds one that nobody has locked removes it.
-    # Nothing is left of it when the block fails.
+    # Writes a file under a hidden name, like the programs of pg_strom: whoever finds such a file unlocked removes it.
+    # If the block fails, the file is removed.
     def staged(path)
       remove_stale(File.dirname(path))
       name = File.join(File.dirname(path), format('.%s.strom-%d-%d-%x.tmp', File.basename(path).byteslice(0, 180).scrub('_'), Process.pid,
@@ -106,7 +106,7 @@ module ArrowFile
       File.open(File.dirname(path), &:fsync)
     end
 
-    # Temporary files of processes that were killed.
+    # Removes temporary files of processes that were killed.
     def remove_stale(folder)
       Dir.each_child(folder) do |name|
         next unless /\A\..*\.strom-\d+-\d+-[0-9a-f]+\.tmp\z/.match?(name)
@@ -115,7 +115,7 @@ module ArrowFile
           File.unlink(file.path) if file.flock(File::LOCK_EX | File::LOCK_NB)
         end
       rescue SystemCallError
-        next # it is gone, or somebody else's
+        next # it is gone, or belongs to somebody else
       end
     end
 

@@ -2,13 +2,13 @@
 
 require 'arrow_file/columns'
 
-# Events into the columns of a record batch. Used by the plugin.
+# Appends events to the columns of a record batch. Used by the plugin.
 module ArrowFile
-  # A record that a policy refuses.
+  # A record that a policy rejects.
   class RefusedRecord < StandardError; end
 
-  # What becomes of records that are not as the columns are: missing: null or error; extra: drop, error or text; wrong:
-  # null, error or text. `text_column` has what is kept as text, as JSON.
+  # How to handle records that do not fit the columns. missing: null or error; extra: drop, error or text; wrong: null,
+  # error or text. `text_column` gets the values that are kept as text, as JSON.
   Policies = Struct.new(:missing, :extra, :wrong, :text_column) do
     def text?
       extra == :text || wrong == :text
@@ -31,7 +31,7 @@ module ArrowFile
       @count = 0
     end
 
-    # RefusedRecord: nothing was appended.
+    # Appends a record. RefusedRecord: nothing was appended.
     def append(tag, time, record)
       kept = @policies.extra == :drop ? nil : extra(record)
       values = @record_columns.map do |name, column|
@@ -53,7 +53,7 @@ module ArrowFile
       Message.batch(@columns, @count, codec)
     end
 
-    # Of each column, or nil.
+    # The bounds of each column, or nil.
     def bounds
       @columns.map(&:bounds)
     end
@@ -74,7 +74,7 @@ module ArrowFile
       nil
     end
 
-    # Keys without a column.
+    # The keys that have no column.
     def extra(record)
       kept = record.reject { |name, _| @names.key?(name) }
       raise RefusedRecord, "a record with the key \"#{kept.keys.first}\", which has no column" if @policies.extra == :error && !kept.empty?

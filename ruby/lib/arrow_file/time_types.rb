@@ -20,7 +20,7 @@ module ArrowFile
 
     private
 
-    # Days since 1970; nil for a day that is none.
+    # Days since 1970; nil for an invalid day.
     def days(year, month, day)
       moment = Time.utc(year, month, day)
       moment.day == day.to_i && moment.month == month.to_i ? moment.to_i / DAY : nil
@@ -28,7 +28,7 @@ module ArrowFile
       nil
     end
 
-    # Seconds since midnight, exactly; nil for none.
+    # Seconds since midnight, exactly; nil for an invalid time.
     def seconds(hour, minute, second, fraction)
       hour, minute, second = [hour, minute, second].map(&:to_i)
       return nil if hour > 23 || minute > 59 || second > 59
@@ -38,7 +38,7 @@ module ArrowFile
     end
   end
 
-  # Numbers are seconds since 1970; texts without a zone are of UTC.
+  # Numbers are seconds since 1970; texts without a zone are in UTC.
   class TimestampType < TimeType
     def initialize(unit, zone)
       super()

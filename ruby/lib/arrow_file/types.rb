@@ -2,11 +2,11 @@
 
 require 'json'
 
-# Types of columns: what of a record's values they take, and how these are stored. Used by columns.rb and fields.rb.
+# Types of columns: which values of a record they accept, and how these are stored. Used by columns.rb and fields.rb.
 #
-# A type has `arrow`, its number in the union of types and the fields of its table; `cast`, which makes a value what is
-# stored, or nil where it cannot; `pack`, which makes the buffers of what is stored; `filler`, which stands in the place of
-# a NULL; and `item`, a value as statistics have it, or nil for a type without.
+# A type has `arrow`, its number in the union of types and the fields of its table; `cast`, which converts a value to
+# the stored form, or returns nil if it cannot; `pack`, which makes the buffers of stored values; `filler`, which takes
+# the place of a NULL; and `item`, a value in the form of statistics, or nil for a type without statistics.
 module ArrowFile
   class Type
     DIGITS = /\A\s*[+-]?\d+\s*\z/.freeze
@@ -24,12 +24,12 @@ module ArrowFile
       nil
     end
 
-    # Whether a column has statistics where nothing is said.
+    # True if a column has statistics by default.
     def ordered?
       true
     end
 
-    # Lowest and highest of values, as statistics have them; nil: nothing can be said.
+    # The lowest and highest value, in the form of statistics; nil: unknown.
     def bounds(values)
       low, high = values.minmax
       low && [item(low), item(high)]
@@ -138,7 +138,7 @@ module ArrowFile
 
     private
 
-    # The nearest number of 16 bits, to even between two.
+    # The nearest 16-bit floating-point number; ties go to even.
     def half(value)
       sign = ([value].pack('G').getbyte(0) & 0x80) << 8
       return sign | 0x7e00 if value.nan?
@@ -149,7 +149,7 @@ module ArrowFile
 
       step = [exponent - 11, -24].max
       units = (value.abs.to_r / (Rational(2)**step)).round(half: :even)
-      # What is rounded up to the next power of two has the next exponent by this sum.
+      # If rounding reaches the next power of two, this sum yields the next exponent.
       sign | [(step == -24 ? units : ((exponent + 14) << 10) + units - 0x400), 0x7c00].min
     end
   end
@@ -240,7 +240,7 @@ module ArrowFile
       text.byteslice(0, MOST_BYTES).scrub('')
     end
 
-    # What orders behind all texts that begin as this one: the next one of that length.
+    # An upper bound for all texts that begin with this one: the next text of the same length.
     def above(text)
       return quoted(text) if text.bytesize <= MOST_BYTES
 
@@ -332,7 +332,7 @@ module ArrowFile
       (sides[0] + [0] * missing + (sides[1] || [])).pack('n8')
     end
 
-    # The numbers between the colons; the last may be an address of four bytes. nil: something else.
+    # The numbers between the colons; the last one may be an address of four bytes. nil for any other text.
     def groups(text)
       return [] if text.empty?
 

@@ -54,7 +54,7 @@ module Fluent
         @codec = ::ArrowFile::Codec.of(@compression)
         check_path
         @output = ::ArrowFile::OutputFile.new(@fields, { 'fluentd.plugin' => 'arrow_file' })
-        @known = {} # files that go on, by name
+        @known = {} # files that may be continued, by name
         @lock = Mutex.new
       rescue ArgumentError => e
         raise Fluent::ConfigError, e.message
@@ -69,7 +69,7 @@ module Fluent
         return if rows.count.zero?
 
         path = path_of(chunk)
-        # A chunk that was written, and comes again because its end was not noted down.
+        # The chunk was written before and comes again, because its end was not recorded.
         return if @path.include?('${chunk_id}') && File.exist?(path)
 
         batch = rows.batch(@codec)
@@ -83,7 +83,7 @@ module Fluent
 
       private
 
-      # Fluentd's own check would ask for each chunk key in the names. Here files of one name get numbers.
+      # Fluentd's own check requires each chunk key in the names. Here files with the same name get numbers.
       def check_path
         @path.scan(/\$\{([^}]*)\}/).flatten.each do |key|
           known = key == 'chunk_id' || (@chunk_key_tag && /\Atag(\[-?\d+\])?\z/.match?(key)) || @chunk_keys.map(&:to_s).include?(key)
@@ -105,7 +105,7 @@ module Fluent
         @fields << ::ArrowFile::Field.new(@text_column, ::ArrowFile::JsonType.new, false)
       end
 
-      # A record that a policy refuses goes to the label @ERROR; the others are written.
+      # A record that a policy rejects goes to the label @ERROR; the others are written.
       def rows_of(chunk)
         tag = chunk.metadata.tag
         rows = ::ArrowFile::Rows.new(@fields, @policies, @ts_column, @tag_column)
@@ -123,7 +123,7 @@ module Fluent
         metadata.variables = metadata.variables.transform_values { |value| safe_name(value.to_s) } if metadata.variables
         path = @path.gsub('${chunk_id}', dump_unique_id_hex(chunk.unique_id))
         now = Time.now
-        # With a key for the time, Fluentd puts the chunk's own time there.
+        # If a chunk key is the time, Fluentd inserts the chunk's own time.
         path = path.gsub(TIME_PARTS) do
           letter = Regexp.last_match(1)
           next Process.pid.to_s if letter == 'p'
@@ -133,7 +133,7 @@ module Fluent
         extract_placeholders(path, metadata)
       end
 
-      # What could lead into another folder, or hide a file, becomes _.
+      # Replaces characters that could lead into another folder, or hide a file, by _.
       def safe_name(text)
         text.gsub(/[^A-Za-z0-9._-]/, '_').sub(/\A(?=\.|\z)/, '_')[0, 200]
       end
