@@ -1,4 +1,4 @@
-// A memory context as the current one while C++ code runs.
+// Makes a memory context the current one while C++ code runs.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"

@@ -1,5 +1,5 @@
-// How much shared memory the column cache may take, and the segments of dynamic shared memory that it takes. Used by
-// shared_columns.cpp alone.
+// The limit of the column cache's shared memory, and its segments of dynamic shared memory. Used by shared_columns.cpp
+// only.
 #pragma once
 
 #include "pg/boundary/boundary.hpp"

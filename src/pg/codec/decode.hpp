@@ -23,8 +23,8 @@ struct RowSite {
   int batch = 0;
 };
 
-/// Reader of one column, bound to a field and a declared type by make_decoder(), and to the record batch at hand by
-/// setting `view` (and `place`).
+/// Reads one column. make_decoder() binds it to a field and a declared type; setting `view` (and `place`) binds it to
+/// the current record batch.
 struct Decoder {
   Datum (*read)(const Decoder& decoder, int64_t row) = nullptr;
   columnar::ColumnView view;

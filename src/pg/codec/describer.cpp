@@ -30,7 +30,7 @@ int64_t micros_of(TimeUnit unit) {
   return 1;
 }
 
-/// Schema, name and extension of a type as they stand in the field's metadata.
+/// The schema, name and extension of a type, in the form of the field's metadata.
 std::string type_path(Oid type) {
   struct Names {
     const char *schema, *name, *extension;

@@ -1,6 +1,6 @@
-// Rows of nested columns as jsonb: lists are arrays, structs objects, maps with text keys objects and others arrays of
-// pairs, unions the value of their member. Leaves are what to_jsonb() makes of them. May
-// ereport.
+// Rows of nested columns as jsonb. Lists become arrays, and structs objects. Maps with text keys become objects, other
+// maps arrays of pairs. A union becomes the value of its member. Leaves have the form that to_jsonb() gives them.
+// May ereport.
 #include <cmath>
 
 #include "base/half.hpp"

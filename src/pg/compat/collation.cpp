@@ -1,4 +1,4 @@
-// How text is ordered: the server's answer, and the C library's where the server asks that.
+// How a collation orders text: as the server says, or as the C library does if the server relies on it.
 #include "pg/compat/collation.hpp"
 
 #include <cstdlib>

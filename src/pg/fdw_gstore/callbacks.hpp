@@ -1,5 +1,5 @@
-// The functions that PostgreSQL calls for store tables, by the file that holds them; handler.cpp hands them out. All of
-// them may ereport.
+// The functions that PostgreSQL calls for store tables, grouped by the file that defines them. handler.cpp registers
+// them. All of them may ereport.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"

@@ -8,7 +8,7 @@ void check_constraints(EState* estate, ResultRelInfo* target, TupleTableSlot* sl
   Relation relation = target->ri_RelationDesc;
   slot->tts_tableOid = RelationGetRelid(relation);
   if (relation->rd_att->constr != nullptr) ExecConstraints(target, slot, estate);
-  // A row that came by the partitioned table has been sent to the right partition, unless it was here before.
+  // A row that was routed through the partitioned table is in the right partition, unless an update has moved it.
   if (relation->rd_rel->relispartition && (moves || target->ri_RootResultRelInfo == nullptr))
     ExecPartitionCheck(target, slot, estate, true);
 }

@@ -1,5 +1,5 @@
-// UPDATE and DELETE that need nothing but a scan of the store table: the scan changes the rows that it finds, so that
-// no row goes through the executor's nodes. May ereport.
+// UPDATE and DELETE that need only a scan of the store table: the scan itself changes the rows that it finds, so no row
+// passes through the executor's nodes. May ereport.
 #include "pg/fdw_gstore/callbacks.hpp"
 #include "pg/fdw_gstore/change_rules.hpp"
 #include "pg/fdw_gstore/plan_private.hpp"
@@ -11,21 +11,21 @@ namespace store = strom::pg::store;
 namespace gstore = strom::pg::fdw_gstore;
 using gstore::StoreScan;
 
-/// Of StoreScan::modify: plain data.
+/// Plain data for StoreScan::modify.
 struct gstore::DirectModify {
   CommandId command;
   bool is_update, counts_rows;
-  int* set;  // for each of the table's columns: where the new value is among those that the scan computes; -1: it stays
+  int* set;  // for each column of the table: index of its new value in the scan's output; -1: not changed
   store::CellSpace* spaces;
   store::rows::Cell* cells;
-  TupleTableSlot* checked;  // new rows for constraints; nullptr: there are none
+  TupleTableSlot* checked;  // new rows, to check constraints; nullptr: no constraints
 };
 
 using gstore::DirectModify;
 
 namespace {
 
-/// The scan of table `rti` right below the statement; nullptr: there is something between them.
+/// The scan of table `rti` directly below the statement; nullptr: there is a node between them.
 ForeignScan* scan_below(ModifyTable* plan, Index rti, int subplan) {
   Plan* below = outerPlan(plan);
   if (IsA(below, Append)) {
@@ -38,7 +38,7 @@ ForeignScan* scan_below(ModifyTable* plan, Index rti, int subplan) {
   return scan->scan.scanrelid == rti ? scan : nullptr;
 }
 
-/// A row may belong to another partition after the columns have been set.
+/// True if setting the columns may move a row to another partition.
 bool may_move(Oid relid, const List* columns) {
   if (!get_rel_relispartition(relid)) return false;
   Relation relation = table_open(relid, NoLock);
@@ -52,7 +52,7 @@ bool may_move(Oid relid, const List* columns) {
   return found;
 }
 
-/// ctid and whole rows are for ModifyTable, which gets no rows.
+/// Replaces ctid and whole rows by NULL. Only ModifyTable needs them, and it gets no rows.
 List* without_junk(List* targets) {
   List* kept = NIL;
   ListCell* cell;
@@ -71,7 +71,7 @@ bool has_constraints(const Relation relation) {
   return constraints != nullptr && (constraints->has_not_null || constraints->num_check > 0);
 }
 
-/// The row with the new values that were computed from it.
+/// Checks constraints for the old row with the new values, which were computed from it.
 void check_new_row(ForeignScanState* node, const StoreScan* scan, const TupleTableSlot* values) {
   const DirectModify* modify = scan->modify;
   const TupleTableSlot* row = node->ss.ss_ScanTupleSlot;
@@ -90,7 +90,7 @@ void check_new_row(ForeignScanState* node, const StoreScan* scan, const TupleTab
   gstore::check_constraints(node->ss.ps.state, node->resultRelInfo, checked, false);
 }
 
-/// The new version's values: those that the statement sets, and the others as `version` has them.
+/// The values of the new version: those that the statement sets, and for other columns those of `version`.
 const store::rows::Cell* new_cells(ForeignScanState* node, const StoreScan* scan, store::Slot version) {
   const DirectModify* modify = scan->modify;
   TupleTableSlot* values =
@@ -108,7 +108,7 @@ const store::rows::Cell* new_cells(ForeignScanState* node, const StoreScan* scan
   return modify->cells;
 }
 
-/// Changes the version in the scan's slot, or the one that has followed it, if that still meets the conditions.
+/// Changes the version in the scan's slot. If the row has a newer version, changes that one if it meets the conditions.
 bool change_row(ForeignScanState* node, const StoreScan* scan, store::Slot version) {
   const DirectModify* modify = scan->modify;
   ExprContext* context = node->ss.ps.ps_ExprContext;
@@ -137,7 +137,7 @@ bool change_row(ForeignScanState* node, const StoreScan* scan, store::Slot versi
 
 bool strom_gstore_plan_direct(PlannerInfo* root, ModifyTable* plan, Index rti, int subplan) {
   if (plan->operation != CMD_UPDATE && plan->operation != CMD_DELETE) return false;
-  // RETURNING takes whole rows, old ones or new ones.
+  // RETURNING needs whole rows, old or new ones.
   if (plan->returningLists != NIL) return false;
   ForeignScan* scan = scan_below(plan, rti, subplan);
   if (scan == nullptr) return false;

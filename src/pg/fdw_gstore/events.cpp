@@ -1,4 +1,5 @@
-// Event triggers: files of store tables come and go with them, and published regions with the right to read them.
+// Event triggers: make and remove files of store tables with the tables, and follow changes of the right to read
+// published regions.
 #include <unistd.h>
 
 #include "pg/boundary/boundary.hpp"
@@ -14,7 +15,7 @@ namespace store = strom::pg::store;
 
 namespace {
 
-/// OIDs that a query returns in its first column, in the memory context of the caller. May ereport.
+/// The OIDs in the first column of a query's result, in the caller's memory context. May ereport.
 List* query_oids(const char* query) {
   MemoryContext caller = CurrentMemoryContext;
   List* found = NIL;
@@ -32,7 +33,7 @@ List* query_oids(const char* query) {
   return found;
 }
 
-/// Calls `call` for those that are store tables. May ereport.
+/// Calls `call` for each store table among `relids`. May ereport.
 void for_store_tables(List* relids, void (*call)(Relation)) {
   ListCell* cell;
   foreach (cell, relids) {
@@ -51,7 +52,7 @@ void require_event_trigger(FunctionCallInfo fcinfo) {
                     errmsg("this function is for an event trigger")));
 }
 
-/// Options of a foreign table that this transaction has dropped. May ereport.
+/// The options of a foreign table that this transaction has dropped. May ereport.
 List* dropped_options(Oid relid) {
   List* options = NIL;
   Relation catalog = table_open(ForeignTableRelationId, AccessShareLock);
@@ -59,7 +60,7 @@ List* dropped_options(Oid relid) {
   ScanKeyInit(&key, Anum_pg_foreign_table_ftrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
   SysScanDesc scan = systable_beginscan(catalog, ForeignTableRelidIndexId, true, SnapshotAny, 1, &key);
   for (HeapTuple tuple = systable_getnext(scan); HeapTupleIsValid(tuple); tuple = systable_getnext(scan)) {
-    // The version that was dropped just now is the last one.
+    // Of several versions of the catalog row, the last one counts: it was dropped just now.
     if (!TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(tuple->t_data))) continue;
     bool is_null;
     const Datum value = heap_getattr(tuple, Anum_pg_foreign_table_ftoptions, RelationGetDescr(catalog), &is_null);
@@ -81,7 +82,7 @@ bool names_store_files(List* options) {
   return base && redo;
 }
 
-/// Tables without memory have no region. May ereport.
+/// True if the table has memory; without memory it has no region. May ereport.
 bool has_memory(Oid relid) {
   return boundary::entry([relid] { return access(store::memory_path(relid).c_str(), F_OK) == 0; });
 }
@@ -98,7 +99,7 @@ List* foreign_tables() {
   return found;
 }
 
-/// Tables that a command that takes rights away may be about. May ereport.
+/// The tables whose rights a command may have reduced. May ereport.
 List* tables_with_fewer_rights(const Node* command) {
   if (!IsA(command, GrantStmt)) return foreign_tables();
   const auto* grant = reinterpret_cast<const GrantStmt*>(command);
@@ -113,7 +114,8 @@ List* tables_with_fewer_rights(const Node* command) {
   return found;
 }
 
-/// Who attaches a client waits meanwhile, so that it is either seen here or refused. May ereport.
+/// Replaces the region if a reader has lost the right to read. Attaching clients wait meanwhile, so each one is either
+/// known here or refused. May ereport.
 void follow_rights(Oid relid) {
   if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE || !has_memory(relid)) return;
   store::lock_attaching(relid, ExclusiveLock);
@@ -127,7 +129,7 @@ void follow_rights(Oid relid) {
   table_close(relation, NoLock);
 }
 
-/// After ALTER. May ereport.
+/// Called after ALTER. May ereport.
 void check_altered(Relation relation) {
   store::check_definition(relation);
   if (!has_memory(RelationGetRelid(relation))) return;

@@ -1,4 +1,4 @@
-// SQL functions about store tables: what sql/gstore_fdw.sql declares. All of it may ereport.
+// SQL functions about store tables, as declared in sql/gstore_fdw.sql. All of them may ereport.
 #include "pg/boundary/boundary.hpp"
 #include "pg/fdw_gstore/named_table.hpp"
 #include "pg/store/change.hpp"

@@ -26,9 +26,9 @@ bool mentions(PlannerInfo* root, Index rti, Node* node) {
 
 bool is_integer(Oid type) { return type == INT2OID || type == INT4OID || type == INT8OID; }
 
-/// The operator is equality of the key's type, or of two integer types.
+/// True if the operator is the equality of the key's type, or of two integer types.
 bool is_equality(const store::StoreColumn& key, Oid op, Oid collation, Oid* other_type) {
-  // GetDefaultOpClass() reads a catalog each time; this is asked several times for each table of a statement.
+  // GetDefaultOpClass() reads a catalog in each call, but this function is called several times for each table.
   const Oid family = lookup_type_cache(getBaseType(key.type), TYPECACHE_BTREE_OPFAMILY)->btree_opf;
   if (!OidIsValid(family) || get_op_opfamily_strategy(op, family) != BTEqualStrategyNumber) return false;
   Oid left, right;

@@ -26,7 +26,7 @@ void require_kv_access(const store::Table* table) {
                   errhint("Set its option \"kv_access\".")));
 }
 
-/// The worker's socket, which may just be on its way.
+/// The path of the worker's socket. Waits for it, because the worker may just be starting.
 const char* wait_for_socket() {
   const store::Control* control = boundary::entry([] { return store::control(); });
   constexpr int kPatience = 500;
@@ -43,7 +43,7 @@ const char* wait_for_socket() {
   return nullptr;
 }
 
-/// A region that no new client can use.
+/// True if new clients cannot use the region.
 bool is_worn_out(store::Table* table) {
   const store::Region* region = store::region_of(table);
   if (region == nullptr) return true;

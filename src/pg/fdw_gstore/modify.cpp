@@ -15,7 +15,7 @@ struct Modify {
   store::Table* table;
   ModifyTableState* state;  // nullptr: COPY
   CommandId command;
-  AttrNumber tid;         // of the plan's rows, for UPDATE and DELETE
+  AttrNumber tid;         // in the plan's rows, for UPDATE and DELETE
   bool skips_duplicates;  // ON CONFLICT DO NOTHING
   store::CellSpace* spaces;
   store::rows::Cell* cells;
@@ -27,7 +27,7 @@ Modify* begin(ModifyTableState* state, ResultRelInfo* target, bool skips_duplica
   auto* modify = static_cast<Modify*>(palloc0(sizeof(Modify)));
   modify->table = store::open_table(target->ri_RelationDesc);
   modify->state = state;
-  // COPY has no plan, and no command of its own in its state.
+  // COPY has no plan, and its state has no command number.
   modify->command =
       state != nullptr && state->ps.plan != nullptr ? state->ps.state->es_output_cid : GetCurrentCommandId(true);
   const size_t columns = modify->table->columns.size();
@@ -52,7 +52,8 @@ store::Slot row_of(const Modify* modify, TupleTableSlot* plan_slot) {
   return gstore::slot_of(reinterpret_cast<ItemPointer>(DatumGetPointer(tid)));
 }
 
-/// The row has another version since the statement's snapshot: what the statement makes of that one; nullptr: nothing.
+/// Called when the row has a newer version than the statement's snapshot sees. Returns the statement's result for that
+/// version; nullptr: it does not apply.
 TupleTableSlot* look_again(const Modify* modify, ResultRelInfo* target, store::Slot version) {
   gstore::check_updated();
   EPQState* again = &modify->state->mt_epqstate;
@@ -99,7 +100,7 @@ TupleTableSlot* strom_gstore_insert(EState* estate, ResultRelInfo* target, Tuple
   return slot;
 }
 
-/// Rows that somebody looks at right after they have been made come one by one.
+/// Rows that triggers, RETURNING or checks of views look at are inserted one by one.
 int strom_gstore_batch_size(ResultRelInfo* target) {
   const auto* modify = static_cast<const Modify*>(target->ri_FdwState);
   const TriggerDesc* triggers = target->ri_TrigDesc;
@@ -110,7 +111,8 @@ int strom_gstore_batch_size(ResultRelInfo* target) {
   return has_triggers || is_looked_at || is_by_one ? 1 : kTogether;
 }
 
-/// Each row waits for memory of the index, which lies at random places. So all of a batch ask for it first.
+/// Inserting waits for memory of the index, at random places. So the memory for all rows of the batch is prefetched
+/// first.
 TupleTableSlot** strom_gstore_insert_batch(EState* estate, ResultRelInfo* target, TupleTableSlot** slots,
                                            TupleTableSlot**, int* count) {
   const auto* modify = static_cast<const Modify*>(target->ri_FdwState);
@@ -185,7 +187,7 @@ void strom_gstore_truncate(List* relations, DropBehavior, bool) {
     store::Table* table = store::open_table(relation);
     const CommandId command = GetCurrentCommandId(true);
     const uint32_t used = table->rows->used_slots();
-    // Nobody else has the table now. Older snapshots still see the rows, as they should.
+    // No other session uses the table now. Older snapshots must still see the rows.
     for (store::Slot slot = 1; slot < used; ++slot) {
       constexpr store::Slot kOften = 0xFFF;
       if ((slot & kOften) == 0) CHECK_FOR_INTERRUPTS();

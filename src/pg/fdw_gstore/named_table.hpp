@@ -1,14 +1,14 @@
-// The table that an SQL function's caller has named. All of it may ereport.
+// Opens the table that the caller of an SQL function has named. All of it may ereport.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
 
 namespace strom::pg::fdw_gstore {
 
-/// Opened and locked. Errors: 42809, it is no store table.
+/// Opens and locks the table. Errors: 42809, it is not a store table.
 Relation open_named_table(Oid relid, LOCKMODE mode);
 
-/// Errors: 42501, the current role does not own it.
+/// Requires ownership. Errors: 42501, the current role does not own the table.
 void require_owner(Relation relation);
 
 }  // namespace strom::pg::fdw_gstore

@@ -1,4 +1,4 @@
-// Planning of scans of store tables: all rows, or rows by their key. May ereport.
+// Planning of scans of store tables: scans of all rows, and scans by key. May ereport.
 #include "pg/compat/foreign_path.hpp"
 #include "pg/fdw_gstore/callbacks.hpp"
 #include "pg/fdw_gstore/key_clause.hpp"
@@ -11,12 +11,12 @@ using strom::pg::fdw_gstore::match_key_clause;
 
 namespace {
 
-/// RelOptInfo::fdw_private.
+/// Content of RelOptInfo::fdw_private.
 struct Planned {
   store::Table* table;
 };
 
-constexpr double kLookup = 0.1;  // of cpu_index_tuple_cost's kind: finding a row by its key
+constexpr double kLookup = 0.1;  // cost of finding a row by its key, relative to cpu_index_tuple_cost
 
 store::Table* table_of(const RelOptInfo* rel) { return static_cast<Planned*>(rel->fdw_private)->table; }
 
@@ -44,7 +44,7 @@ void add_key_path(PlannerInfo* root, RelOptInfo* rel, RestrictInfo* info, const 
   add_path(rel, reinterpret_cast<Path*>(path));
 }
 
-/// One clause of a list that chooses by the key, as a path.
+/// Adds a path for each clause of the list that selects rows by key.
 void add_paths_of(PlannerInfo* root, RelOptInfo* rel, List* clauses, bool is_join) {
   ListCell* cell;
   foreach (cell, clauses) {
@@ -62,7 +62,7 @@ void add_paths_of(PlannerInfo* root, RelOptInfo* rel, List* clauses, bool is_joi
   }
 }
 
-/// The clauses that do not say the same as `match`.
+/// The clauses that are not equivalent to `match`.
 List* other_clauses(PlannerInfo* root, const RelOptInfo* rel, List* clauses, const KeyClause& match) {
   List* others = NIL;
   ListCell* cell;
@@ -76,7 +76,7 @@ List* other_clauses(PlannerInfo* root, const RelOptInfo* rel, List* clauses, con
   return others;
 }
 
-/// Whether an equivalence class's member is the key: for generate_implied_equalities_for_column().
+/// True if a member of an equivalence class is the key: for generate_implied_equalities_for_column().
 bool is_key_member(PlannerInfo*, RelOptInfo* rel, EquivalenceClass*, EquivalenceMember* member, void*) {
   const store::Table* table = table_of(rel);
   Node* node = reinterpret_cast<Node*>(member->em_expr);
@@ -109,7 +109,7 @@ void strom_gstore_rel_size(PlannerInfo* root, RelOptInfo* baserel, Oid relid) {
 }
 
 void strom_gstore_paths(PlannerInfo* root, RelOptInfo* baserel, Oid) {
-  constexpr double kRowShare = 0.5;  // finding the next row is cheaper than in a heap page
+  constexpr double kRowShare = 0.5;  // cheaper than finding the next row in a heap page
   QualCost cost;
   cost_qual_eval(&cost, baserel->baserestrictinfo, root);
   const Cost total = cost.startup + baserel->tuples * (cpu_tuple_cost * kRowShare + cost.per_tuple) +

@@ -1,7 +1,7 @@
-// ForeignScan::fdw_private of scans of store tables. By key: type of the values, whether they are an array; fdw_exprs
-// has the value, fdw_recheck_quals the clause. Of all rows: NIL. Where the scan changes its rows itself, these two (0,
-// 0 of all rows) are followed by whether it counts the statement's rows, and by the numbers of the columns that it
-// sets.
+// The form of ForeignScan::fdw_private in scans of store tables. For a scan by key it is the type of the values and
+// whether they are an array; fdw_exprs has the value and fdw_recheck_quals the clause. For a scan of all rows it is
+// NIL. If the scan changes its rows itself, these two numbers (0, 0 for all rows) are followed by whether it counts the
+// statement's rows, and by the numbers of the columns that it sets.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"

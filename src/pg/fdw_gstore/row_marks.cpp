@@ -19,7 +19,7 @@ RowMarkType strom_gstore_row_mark(RangeTblEntry*, LockClauseStrength strength) {
 
 void strom_gstore_lock_row(EState* estate, ExecRowMark* mark, Datum row, TupleTableSlot* slot, bool* is_newer) {
   store::Table* table = store::open_table(mark->relation);
-  // No foreign key can refer to a store table. So locks are of two kinds only.
+  // No foreign key can refer to a store table, so two kinds of locks are sufficient.
   const bool is_exclusive = mark->markType == ROW_MARK_EXCLUSIVE || mark->markType == ROW_MARK_NOKEYEXCLUSIVE;
   const store::Slot seen = gstore::slot_of(reinterpret_cast<ItemPointer>(DatumGetPointer(row)));
   const store::LockOutcome outcome = store::lock_row(table, mark->relation, seen, is_exclusive, mark->waitPolicy);
@@ -27,7 +27,7 @@ void strom_gstore_lock_row(EState* estate, ExecRowMark* mark, Datum row, TupleTa
     ExecClearTuple(slot);
     return;
   }
-  // The values are looked at again within this row's turn, if at all.
+  // The values are only read while this row is processed.
   MemoryContext before = MemoryContextSwitchTo(GetPerTupleMemoryContext(estate));
   gstore::fill_slot(table, outcome.version, nullptr, slot);
   MemoryContextSwitchTo(before);

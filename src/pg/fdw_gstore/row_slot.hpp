@@ -1,4 +1,4 @@
-// Rows of store tables in PostgreSQL's slots, there and back. May ereport.
+// Converts rows of store tables to PostgreSQL's slots and back. May ereport.
 #pragma once
 
 #include "pg/store/memory.hpp"
@@ -13,11 +13,12 @@ inline store::Slot slot_of(ItemPointer tid) {
          static_cast<store::Slot>(ItemPointerGetOffsetNumberNoCheck(tid) - 1);
 }
 
-/// Fills `slot` with the columns whose number is in `wanted` (all, if nullptr) of a version; others are NULL. Values by
-/// reference are in the current memory context.
+/// Fills `slot` with a version's columns whose numbers are in `wanted` (all, if nullptr); other columns are NULL.
+/// Values by reference are in the current memory context.
 void fill_slot(const store::Table* table, store::Slot version, const bool* wanted, TupleTableSlot* slot);
 
-/// A cell for each of the table's columns. They refer to the slot, to `spaces`, or to the current memory context.
+/// Makes a cell for each of the table's columns. The cells refer to the slot, to `spaces`, or to the current memory
+/// context.
 void cells_of(const store::Table* table, TupleTableSlot* slot, store::CellSpace* spaces, store::rows::Cell* cells);
 
 }  // namespace strom::pg::fdw_gstore

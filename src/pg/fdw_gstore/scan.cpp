@@ -40,7 +40,7 @@ void restart(StoreScan* scan) {
   scan->left = 0;
 }
 
-/// The same key twice is one row. Keys are few.
+/// Removes repeated keys, which stand for one row. Compares all pairs, so it only does so for few keys.
 void drop_repeated_keys(StoreScan* scan, const Oid type) {
   int16 length;
   bool by_value;
@@ -68,7 +68,7 @@ int compare_datums(const void* left, const void* right, void* argument) {
   return cells[0].view().compare(cells[1].view());
 }
 
-/// Many keys are sorted to find those that are there twice.
+/// Removes repeated keys if there are many: sorts them first.
 void drop_many_repeated_keys(StoreScan* scan) {
   constexpr int kMostCompared = 64;
   if (scan->key_count <= kMostCompared) return;
@@ -81,7 +81,7 @@ void drop_many_repeated_keys(StoreScan* scan) {
 
 void evaluate_key(ForeignScanState* node, StoreScan* scan) {
   bool is_null;
-  // In the row's memory: next_by_key() needs it only now.
+  // Allocated in the row's memory: next_by_key() uses it before the next row.
   scan->single = ExecEvalExpr(scan->value, node->ss.ps.ps_ExprContext, &is_null);
   scan->keys = &scan->single;
   scan->key_count = is_null ? 0 : 1;
@@ -125,7 +125,7 @@ store::Slot next_by_key(ForeignScanState* node, StoreScan* scan) {
   return store::rows::kNoSlot;
 }
 
-/// Goes to the next chunk with visible rows.
+/// Moves to the next chunk with visible rows.
 bool next_chunk(const ForeignScanState* node, StoreScan* scan) {
   constexpr Size kBitmapBytes = store::rows::kChunkRows / kBits * sizeof(uint64_t);
   if (scan->bits == nullptr)

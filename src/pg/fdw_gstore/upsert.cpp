@@ -1,6 +1,6 @@
-// pgstrom.store_upsert(): PostgreSQL has no ON CONFLICT DO UPDATE for foreign tables. An UPDATE by the key, or an
-// INSERT, through SPI, so that triggers, constraints, privileges and policies of rows are those of these statements.
-// The functions here may ereport.
+// pgstrom.store_upsert(): PostgreSQL has no ON CONFLICT DO UPDATE for foreign tables. Runs an UPDATE by the key, or an
+// INSERT, through SPI, so that the triggers, constraints, privileges and row security policies of these statements
+// apply. The functions here may ereport.
 #include "pg/boundary/boundary.hpp"
 #include "pg/fdw_gstore/named_table.hpp"
 #include "pg/store/memory.hpp"
@@ -11,7 +11,7 @@ namespace store = strom::pg::store;
 
 namespace {
 
-/// The two statements for one table and type of rows.
+/// The prepared statements for one table and row type.
 struct Statements {
   struct {
     Oid relation, row_type;
@@ -36,7 +36,7 @@ bool is_written(const FormData_pg_attribute* attribute) {
   return !attribute->attisdropped && attribute->attgenerated == '\0';
 }
 
-/// The row's column of that name; an error: there is none.
+/// The expression for the column of that name of the row, which is parameter $1. An error if there is no such column.
 const char* field_of(TupleDesc row, const char* name) {
   for (int i = 0; i < row->natts; ++i) {
     const FormData_pg_attribute* attribute = TupleDescAttr(row, i);
@@ -47,7 +47,7 @@ const char* field_of(TupleDesc row, const char* name) {
   return nullptr;
 }
 
-/// Writes the statements anew where names have changed. In the caller's SPI connection.
+/// Prepares the statements again if names have changed. In the caller's SPI connection.
 Statements* statements_for(Relation relation, Oid row_type, TupleDesc row, const char* key_name) {
   const char* table =
       quote_qualified_identifier(get_namespace_name(RelationGetNamespace(relation)), RelationGetRelationName(relation));
@@ -123,7 +123,8 @@ bool upsert(Oid relid, Datum row, Oid row_type) {
   TupleDesc description = lookup_rowtype_tupdesc_domain(row_type, -1, false);
   const Statements* statements = statements_for(relation, row_type, description, key_name);
   ReleaseTupleDesc(description);
-  // Another session may make the row between the two statements, or take it away. So may a trigger, each time.
+  // Another session may insert or delete the row between the two statements. A trigger may prevent the change each
+  // time.
   const TriggerDesc* triggers = relation->trigdesc;
   const bool may_be_kept_away =
       triggers != nullptr && (triggers->trig_insert_before_row || triggers->trig_update_before_row);

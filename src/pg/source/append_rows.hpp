@@ -58,7 +58,7 @@ class AppendRows : public RowSource {
   void end_fallback() override;
 
  private:
-  /// A range of chunks of a leaf that has no feeder of its own.
+  /// For a leaf without a feeder, if chunks are fed: rows of one of its chunks, which are fed as a chunk.
   struct Slice {
     int64_t chunk, begin, rows;
   };

@@ -126,8 +126,8 @@ void report_end(int status, long pause_ms) {
 
 long milliseconds_since(TimestampTz begin) { return TimestampDifferenceMilliseconds(begin, GetCurrentTimestamp()); }
 
-/// The pause before a restart in milliseconds. 0 if the service had run long enough; else 1 s, 2 s, 4 s and then 5 s.
-/// The caller skips the pause of 1 s.
+/// The pause before a restart in milliseconds: a minute if the service found no device; 0 if it had run long enough;
+/// else 1 s, 2 s, 4 s and then 5 s. The caller skips the pause of 1 s.
 long next_pause(long before_ms, TimestampTz started, int status) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == kNoDeviceStatus) return kNoDevicePauseMs;
   if (milliseconds_since(started) > kSettledMs) return 0;

@@ -105,7 +105,7 @@ class Lines {
     below->tables = list_make1(table);
     if (!list_member_ptr(judgements_->known, table) || list_member_ptr(told_, table)) return;
     told_ = lappend(told_, table);
-    // If the scan is the table's only node, what is above it may be the reason why the engine is not worth it.
+    // Expressions above a table's only scan may be the reason why the engine's scan is not worth it.
     const bool is_told =
         reasons({QueryPart::kColumn, QueryPart::kFilter, QueryPart::kOrder}, below->tables, NIL, NIL) ||
         is_hindered({QueryPart::kGroupKey, QueryPart::kAggregate}, below->tables);

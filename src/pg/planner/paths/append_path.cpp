@@ -7,7 +7,7 @@ namespace strom::pg::planner {
 
 namespace {
 
-// A path that returns the rows of `rel`; nullptr when it still has our path, or never had one.
+// A path that returns the rows of `rel`; nullptr unless `rel` is a partitioned table that the engine reads in one scan.
 Path* rows_of_partitions(PlannerInfo* root, RelOptInfo* rel) {
   PlannerState* state = find_state(root);
   if (state == nullptr || !guc::pg_strom::enable_gpuscan || root->parse->hasTargetSRFs) return nullptr;

@@ -9,7 +9,7 @@ namespace strom::pg::table {
 /// False for tables whose changes may leave no trace in the WAL, because the LSNs of the map's pages are then
 /// meaningless.
 bool leaves_traces(Relation relation);
-/// True when the snapshot sees all that is all-visible and nobody has to know what it reads.
+/// True when the snapshot sees all that is all-visible, and its reads need not be recorded (for serializability).
 bool sees_all_visible(Snapshot snapshot);
 
 /// The first block of [begin, end) that is not all-visible, or `end`. It does not look further than the blocks of one
