@@ -1,5 +1,5 @@
 // A join table that devices cache between queries: found there before it would be built, or put there after it was
-// built. Made by exec/execution.cpp, used by device/device_pipeline.cpp. See docs/dev/gpu-service.md.
+// built. Made by exec/inner_sides.cpp, used by device/device_pipeline.cpp. See docs/dev/gpu-service.md.
 #pragma once
 
 #include <map>

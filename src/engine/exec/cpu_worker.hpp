@@ -1,5 +1,5 @@
 // A worker on one of the CPU's threads: registers and buffers of the tile interpreter, and making room when one of them
-// is full. Used by exec/execution.cpp only.
+// is full. Used by exec/pipeline_run.cpp only.
 #pragma once
 
 #include <memory>

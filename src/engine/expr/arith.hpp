@@ -7,7 +7,7 @@
 
 namespace strom::engine::expr {
 
-/// Result register of int2 is int32; `Limit` is the SQL type's C type, whose range bounds the result.
+/// Results of int2 are in an int32 register. `Limit` is the SQL type's C type, whose range bounds the result.
 template <class Limit, class Wide>
 STROM_INLINE bool outside(Wide value) {
   return value != static_cast<Wide>(static_cast<Limit>(value));
@@ -185,7 +185,7 @@ struct NotInt {
   }
 };
 
-/// Shifts by a count outside of the type's width do what PostgreSQL's device does.
+/// Shift counts outside of the type's width make fallback rows: PostgreSQL's result depends on the processor.
 template <class Limit>
 struct ShiftLeft {
   template <class R>
@@ -268,7 +268,7 @@ struct Same {
   }
 };
 
-/// Greatest common divisor by Euclid, not negative; that of the lowest values is PostgreSQL's.
+/// Greatest common divisor by Euclid, not negative. Those of the lowest values make fallback rows.
 template <class Limit>
 struct GcdInt {
   template <class R>

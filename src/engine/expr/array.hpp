@@ -1,9 +1,10 @@
-// Arrays: reading PostgreSQL's binary form. A value of the register is what is behind the varlena header.
+// Arrays: reading PostgreSQL's binary form. A value of the register is the bytes behind the varlena header.
 //
-// An array (src/include/utils/array.h) has words with the number of dimensions, the offset of the data (0 without null
-// elements) and the OID of the element type, then the length of each dimension, then each lower bound, a bitmap of the
-// elements that are not null, and the data of those, each at a multiple of its type's alignment. Offsets count the
-// varlena's four bytes of header, which are not in the register's view. Texts and numerics have headers of four bytes.
+// An array (src/include/utils/array.h) begins with three words: the number of dimensions, the offset of the data (0
+// without null elements), and the OID of the element type. Then come the length of each dimension, each lower bound, a
+// bitmap of the elements that are not null, and the data of those elements. Each element begins at a multiple of its
+// type's alignment. Offsets count the varlena's four bytes of header, which the register's view does not have. Texts
+// and numerics have headers of four bytes.
 //
 // The bytes may be damaged or change while they are read: each word is loaded once and checked before use. Single
 // source.
@@ -20,7 +21,7 @@ inline constexpr int32_t kMaxArrayDimensions = 6;
 inline constexpr int64_t kMaxArrayElements = 1 << 28;
 inline constexpr int64_t kArrayHeader = 12, kVarlenaHeader = 4;  // bytes
 
-/// A view of an array whose dimensions, bitmap and begin of data are known to lie in its bytes.
+/// A view of an array. Its dimensions, bitmap and begin of data are known to lie in its bytes.
 struct ArrayView {
   StrView bytes;
   int32_t dimensions;
@@ -61,12 +62,12 @@ STROM_INLINE bool open_array(StrView bytes, ArrayView* array) {
   return array->data <= bytes.len || array->count == 0;
 }
 
-/// Elements of fixed size, aligned by their size or less: Stored is what the array has, Value what the register has.
+/// Elements of fixed size, aligned to their size or less. StoredType is the array's form, ValueType the register's.
 template <class StoredType, class ValueType>
 struct FixedElements {
   using Value = ValueType;
 
-  /// The element that begins at *offset, which is moved behind it. False when it leads out of the array.
+  /// Reads the element at *offset and moves *offset behind it. False when it reaches beyond the array.
   STROM_INLINE static bool read(const ArrayView& array, int64_t* offset, Value* value) {
     if (*offset + static_cast<int64_t>(sizeof(StoredType)) > array.bytes.len) return false;
     *value = convert(base::load_unaligned<StoredType>(array.bytes.ptr + *offset));
@@ -104,8 +105,8 @@ struct WidenedFloats {
   }
 };
 
-/// The varlena at *offset behind its padding, without its header. False when it leads out of the array or has another
-/// kind of header.
+/// Skips padding at *offset and reads the varlena there, without its header. False when it reaches beyond the array or
+/// has another kind of header.
 STROM_INLINE bool read_array_varlena(const ArrayView& array, int64_t* offset, StrView* value) {
   int64_t at = *offset;
   for (; (at + kVarlenaHeader) % 4 != 0; ++at)
@@ -148,7 +149,7 @@ using Float4Elements = FixedElements<uint32_t, float>;
 using Float8Elements = FixedElements<uint64_t, double>;
 using UuidElements = FixedElements<uint128, int128>;
 
-/// array[index] of one dimension. Gives a flag.
+/// array[index] of an array with one dimension. Gives a flag.
 template <class Elements>
 struct ArrayElement {
   template <class R>
@@ -181,7 +182,7 @@ template <>
 STROM_INLINE int compare_elements(double a, double b) {
   return float_less(a, b) ? -1 : float_less(b, a);
 }
-/// order(): -1, 0 or 1.
+/// order() returns -1, 0 or 1.
 struct CompareRegisters {
   template <class T>
   STROM_INLINE static int order(T a, T b) {
@@ -203,8 +204,8 @@ struct CompareBpchars {
   }
 };
 
-/// value OP ANY (array), where `wanted` has the bits of OP. Gives a flag: null without a match when some element is
-/// null.
+/// value OP ANY (array); `wanted` has the bits of OP. Gives a flag: the result is null if there is no match and some
+/// element is null.
 template <class Elements, class Compare>
 struct AnyElement {
   STROM_INLINE static uint8_t eval(const Context&, uint8_t& out, typename Elements::Value value, StrView bytes,

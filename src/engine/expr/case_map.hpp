@@ -6,9 +6,10 @@
 
 namespace strom::engine::expr {
 
-/// A table begins with this number, then has the number of a page for each 256 characters up to U+1FFFF: 0 = they are
-/// their own images, kUnknownPage = only PostgreSQL knows. Pages follow, the first has number 1. A page has 256 images
-/// of 2 bytes, the lower one first. An image is the character that a character becomes; 0 = only PostgreSQL knows.
+/// A table begins with this number. Then it has the number of a page for each 256 characters up to U+1FFFF: 0 = these
+/// characters do not change, kUnknownPage = only PostgreSQL knows. The pages follow, the first with number 1. A page
+/// has 256 images of 2 bytes, the lower byte first. An image is the character that a character becomes; 0 = only
+/// PostgreSQL knows.
 struct CaseTableHead {
   uint32_t plain_ascii;  // 1 = ASCII has the case of the C locale
 };
@@ -35,7 +36,7 @@ STROM_INLINE Utf8Char utf8_char(StrView s) {
 
 class CaseTable {
  public:
-  /// Bytes that are too few have no images.
+  /// A table with too few bytes has no images.
   STROM_INLINE explicit CaseTable(StrView bytes) : bytes_(bytes) {
     if (bytes.len >= kBegin) __builtin_memcpy(&head_, bytes.ptr, sizeof head_);
   }

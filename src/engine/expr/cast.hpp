@@ -32,7 +32,7 @@ struct NarrowFloat {
   }
 };
 
-/// float2, whose register is wider.
+/// float2: its register holds a wider float.
 struct NarrowHalf {
   STROM_INLINE static bool eval(const Context&, float& out, double a) {
     out = base::half_to_float(base::double_to_half(a));
@@ -66,8 +66,8 @@ struct IntToBool {
   }
 };
 
-/// numeric to float8. Correctly rounded when the unscaled value and the power of ten are both exact doubles;
-/// anything else is PostgreSQL's, which converts through the decimal text.
+/// numeric to float8. Correctly rounded when the unscaled value and the power of ten are both exact doubles. All others
+/// make fallback rows, because PostgreSQL converts through the decimal text.
 STROM_INLINE bool decimal_to_double(int128 value, int scale, double* out) {
   constexpr int64_t kExact = static_cast<int64_t>(1) << 53;
   if (scale > 22 || value > kExact || value < -kExact) return true;

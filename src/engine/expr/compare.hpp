@@ -46,7 +46,7 @@ STROM_DEFINE_FLOAT_COMPARE(GtFloat, float_less(b, a))
 STROM_DEFINE_FLOAT_COMPARE(GeFloat, !float_less(a, b))
 #undef STROM_DEFINE_FLOAT_COMPARE
 
-/// uuid: the register has its bytes, the first one lowest; they are compared from the first on.
+/// uuid: the register has its bytes, the first byte lowest. The comparison begins with the first byte.
 STROM_INLINE uint128 uuid_order(int128 value) {
   const auto bits = static_cast<uint128>(value);
   uint128 turned = 0;
@@ -54,7 +54,7 @@ STROM_INLINE uint128 uuid_order(int128 value) {
   return turned;
 }
 
-/// Compares what `order` makes of two values.
+/// Compares order(a) with order(b).
 template <auto order, class Compare>
 struct CompareBy {
   STROM_INLINE static bool eval(const Context& context, uint8_t& out, int128 a, int128 b) {
@@ -68,7 +68,7 @@ using LeUuid = CompareBy<uuid_order, Le>;
 using GtUuid = CompareBy<uuid_order, Gt>;
 using GeUuid = CompareBy<uuid_order, Ge>;
 
-/// Order of min and max: a goes before b.
+/// Order of min and max: true when a goes before b.
 template <class T>
 STROM_INLINE bool value_less(T a, T b) {
   return a < b;

@@ -36,7 +36,7 @@ enum class DatePattern : uint8_t {
 
 enum class LetterCase : uint8_t { kUpper, kTitle, kLower };
 
-/// What stands at a place of a format.
+/// One item of a format.
 struct DateToken {
   DatePattern pattern;
   LetterCase letters;  // of names
@@ -48,7 +48,7 @@ struct DateToken {
 struct FormatReader {
   StrView rest;
 
-  /// The rest begins with `word`, given in upper case, in one of the three cases.
+  /// True when the rest begins with `word` (given in upper case), written in the given case.
   STROM_INLINE bool sees(const char* word, int32_t length, LetterCase letters) const {
     if (rest.len < length) return false;
     for (int32_t i = 0; i < length; ++i) {
@@ -58,7 +58,7 @@ struct FormatReader {
     }
     return true;
   }
-  /// A keyword in capitals or small letters; PostgreSQL knows no others but names.
+  /// Takes a keyword in upper or lower case. Only names can have mixed case in PostgreSQL.
   STROM_INLINE bool is(const char* word, int32_t length, DatePattern pattern, int32_t width, DateToken* token) const {
     const bool small = sees(word, length, LetterCase::kLower);
     if (!small && !sees(word, length, LetterCase::kUpper)) return false;
@@ -73,7 +73,8 @@ struct FormatReader {
   }
 };
 
-/// kNone for what only PostgreSQL knows. Longer keywords go before those that they begin with.
+/// The first token of the format; kNone where only PostgreSQL knows it. Longer keywords are tried before their
+/// prefixes.
 STROM_INLINE DateToken date_token(StrView format) {
   const FormatReader at{format};
   DateToken token{DatePattern::kNone, LetterCase::kUpper, 1, 1};

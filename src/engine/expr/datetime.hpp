@@ -1,4 +1,4 @@
-// Dates and timestamps without time zone. Infinite values and results outside PostgreSQL's range are PostgreSQL's.
+// Dates and timestamps without time zone. Infinite values and results outside of PostgreSQL's range make fallback rows.
 // Calendar arithmetic: the days-from-civil algorithm over the proleptic Gregorian calendar, as PostgreSQL's j2date.
 #pragma once
 
@@ -74,7 +74,8 @@ STROM_INLINE int64_t iso_weekday(int64_t days) {
   return (dow < 0 ? dow + 7 : dow) + 1;
 }
 
-/// PostgreSQL's numbers of spans of `length` years: the first begins with the year 1, the last before it ends there.
+/// The number of the span of `length` years that a year is in. The first span begins with the year 1; years before it
+/// count backwards.
 STROM_INLINE int64_t year_span(int64_t year, int64_t length) {
   return year > 0 ? (year + length - 1) / length : -((length - 1 - (year - 1)) / length);
 }
@@ -130,7 +131,7 @@ struct ExtractTimestamp {
       out = static_cast<R>(in_day / 3600000000ll);
     else if constexpr (field == DateField::kMinute)
       out = static_cast<R>(in_day / 60000000ll % 60);
-    else if constexpr (field >= DateField::kSecond)  // what differs is the scale of the numeric
+    else if constexpr (field >= DateField::kSecond)  // only the scale of the numeric differs
       out = static_cast<R>(in_day % 60000000ll);
     else
       out = static_cast<R>(date_field<field>(days));
@@ -140,7 +141,7 @@ struct ExtractTimestamp {
 
 inline constexpr int64_t kUnixEpoch = -kUnixToPgDays * kMicrosPerDay;
 
-/// Microseconds since 1970, in a numeric of six digits behind the point.
+/// Microseconds since 1970, as a numeric with six digits after the point.
 struct ExtractEpoch {
   STROM_INLINE static bool eval(const Context&, int128& out, int64_t time) {
     out = static_cast<int128>(time) - kUnixEpoch;
@@ -168,7 +169,7 @@ struct PartTimestamp {
   }
 };
 
-/// date_trunc to units of a fixed length; infinite values stay what they are.
+/// date_trunc to units of a fixed length. Infinite values do not change.
 template <int64_t kUnit>
 struct TruncToUnit {
   STROM_INLINE static bool eval(const Context&, int64_t& out, int64_t time) {
@@ -242,7 +243,7 @@ struct DateToTimestamp {
   }
 };
 
-/// Dates among timestamps: those behind the last timestamp come before infinity.
+/// Makes dates comparable with timestamps. Dates after the last timestamp come before infinity.
 STROM_INLINE int64_t comparable_time(int64_t time) { return time; }
 STROM_INLINE int64_t comparable_time(int32_t date) {
   if (!is_finite_date(date)) return date == kDatePosInfinity ? kTimePosInfinity : kTimeNegInfinity;

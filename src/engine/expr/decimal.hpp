@@ -1,11 +1,11 @@
-// Numeric as 128-bit fixed point. What does not fit 128 bits is PostgreSQL's.
+// Numeric as 128-bit fixed point. Values that do not fit 128 bits make fallback rows.
 #pragma once
 
 #include "engine/expr/element.hpp"
 
 namespace strom::engine::expr {
 
-/// True on overflow. Written out, because device compilers have no overflow builtin for 128 bits.
+/// True on overflow. Written by hand, because device compilers have no overflow builtin for 128 bits.
 STROM_INLINE bool add_overflows(int128 a, int128 b, int128* out) {
   const uint128 sum = static_cast<uint128>(a) + static_cast<uint128>(b);
   *out = static_cast<int128>(sum);
@@ -76,7 +76,7 @@ struct ModI128 {
     return b == 0;
   }
 };
-/// div(): both of one scale, towards zero, without digits behind the point.
+/// div(): the quotient of two values of one scale, truncated to a whole number.
 struct DivTruncI128 {
   STROM_INLINE static bool eval(const Context&, int128& out, int128 a, int128 b) {
     if (b == -1) return NegI128::eval(Context{}, out, a);

@@ -1,4 +1,4 @@
-// Numeric results whose scale depends on the row (registry::TypeId::kDecimal): quotients, and casts from floats; and
+// Numeric results whose scale depends on the row (registry::TypeId::kDecimal): quotients, and casts from floats. Also
 // casts to float4. Single source.
 #pragma once
 
@@ -24,7 +24,7 @@ STROM_INLINE LeadingDigit leading_digit(int128 unscaled, int scale) {
   return {weight, static_cast<int>(digit)};
 }
 
-/// The scale of a quotient: 16 significant digits by PostgreSQL's estimate, and no less than that of each side.
+/// The scale of a quotient: 16 significant digits by PostgreSQL's estimate, and at least the scale of each side.
 STROM_INLINE int quotient_scale(int128 a, int sa, int128 b, int sb) {
   const LeadingDigit x = leading_digit(a, sa), y = leading_digit(b, sb);
   const int weight = x.weight - y.weight - (x.digit <= y.digit);
@@ -34,7 +34,7 @@ STROM_INLINE int quotient_scale(int128 a, int sa, int128 b, int sb) {
   return scale < 0 ? 0 : scale;
 }
 
-/// a * 10^digits / b, rounded half away from zero. True when it has no place.
+/// a * 10^digits / b, rounded half away from zero. True when the result does not fit.
 STROM_INLINE bool divide_decimals(int128 a, int digits, int128 b, int128* out) {
   const bool negative = (a < 0) != (b < 0);
   uint128 rest = a < 0 ? -static_cast<uint128>(a) : static_cast<uint128>(a);
@@ -72,12 +72,12 @@ struct DivDecimal {
   }
 };
 
-/// numeric of a float: the digits that "%.15g" (float4: "%.6g") prints, ties going to the even one, without zeros
-/// behind.
+/// numeric of a float: the digits that "%.15g" (float4: "%.6g") prints, without trailing zeros. Ties go to the even
+/// digit.
 template <int kDigits>
 struct FloatToDecimal {
-  /// `size` / 10^(exponent - kDigits + 1) in whole numbers, exactly rounded. `exponent` is a guess by at most 1, put
-  /// right.
+  /// `size` / 10^(exponent - kDigits + 1) in whole numbers, exactly rounded. *exponent may be wrong by 1 and is
+  /// corrected.
   STROM_INLINE static int128 significant_digits(double size, int* exponent) {
     uint64_t bits;
     __builtin_memcpy(&bits, &size, sizeof bits);
@@ -114,7 +114,7 @@ struct FloatToDecimal {
     out = 0;
     const double size = a < 0 ? -a : a;
     if (size == 0) return give_decimal(0, 0, out);
-    if (!(size >= 1e-7 && size < 1e36)) return true;  // what lies between stays within 128 bits
+    if (!(size >= 1e-7 && size < 1e36)) return true;  // in between, all intermediate values fit 128 bits
     int exponent = -7;
     for (double power = 1e-6; size >= power; power *= 10) ++exponent;
     int128 digits = significant_digits(size, &exponent);
@@ -128,7 +128,7 @@ struct FloatToDecimal {
   }
 };
 
-/// float4 by way of the nearest double, unless that lies in the middle between two.
+/// float4 by way of the nearest double, unless that double is the middle between two floats.
 struct DecimalToFloat4 {
   STROM_INLINE static bool eval(const Context&, float& out, int128 a) {
     double wide;

@@ -1,8 +1,8 @@
 // Element functions: one row of an SQL function, single source for all platforms. Each is a class (the `functor` column
 // of registry/functions.def) with
 //   static bool eval(const Context&, R& out, A a[, B b])
-// that returns true when PostgreSQL must decide the row (it would raise an error, or the value does not fit the
-// engine's representation). It is called for null rows too, with arbitrary values, and must not trap on them.
+// that returns true when the row becomes a fallback row (PostgreSQL would raise an error, or the value does not fit the
+// engine's representation). It is also called for null rows, with arbitrary values, and must not trap on them.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ using registry::TypeId;
 
 struct Context {
   bool single_byte;        // one byte per character, else UTF-8
-  block::TextArena* text;  // of functions with the trait kMakesText
+  block::TextArena* text;  // for functions with the trait kMakesText
   int scale;               // of the first argument, a numeric
 
-  /// Memory for the text that a function makes, until the end of the tile. nullptr when there is no room: the row is
-  /// then PostgreSQL's. A single text may take an eighth of the arena, so that none takes the place of all others.
+  /// Memory for the text that a function makes, valid until the end of the tile. nullptr when there is no room; the row
+  /// is then a fallback row. A single text may take an eighth of the arena, so that it leaves room for others.
   STROM_INLINE char* make_text(int64_t bytes) const {
     const int64_t at = bytes > text->capacity / 8 ? text->capacity : platform::fetch_add(&text->used, bytes);
     if (bytes <= text->capacity - at) return text->bytes + at;

@@ -1,5 +1,5 @@
-// Functions of PostGIS over its geometries: a value of the register is what is behind the varlena header. Points come
-// as two numbers where the planner knows them. Rows for which src/geo is uncertain are PostGIS's. Single source.
+// Functions of PostGIS over its geometries. A value of the register is the bytes behind the varlena header. Where the
+// planner knows points, they are two numbers. Rows for which src/geo is uncertain are fallback rows. Single source.
 #pragma once
 
 #include <math.h>
@@ -15,13 +15,13 @@ STROM_INLINE bool open_geometry(StrView bytes, geo::SerializedGeometry* geometry
   return geo::SerializedGeometry::open(bytes.ptr, bytes.len, geometry);
 }
 
-/// True for what is PostGIS's to decide.
+/// Writes the verdict to `out`. True when the row is a fallback row.
 STROM_INLINE bool answer_to(geo::Verdict verdict, uint8_t& out) {
   out = verdict == geo::Verdict::kYes;
   return verdict == geo::Verdict::kUncertain;
 }
 
-/// Of a polygon that the planner has prepared, and a point of its SRID.
+/// A predicate of a polygon that the planner has prepared, and a point of the polygon's SRID.
 template <geo::PairPredicate predicate>
 struct PreparedAndNumbers {
   static constexpr geo::PairPredicate kPredicate = predicate;
@@ -32,7 +32,7 @@ struct PreparedAndNumbers {
   }
 };
 
-/// The same of any geometry.
+/// The same for any second geometry.
 template <geo::PairPredicate predicate>
 struct PreparedAndGeometry {
   STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView prepared, StrView geometry) {
@@ -53,7 +53,7 @@ struct PreparedAndGeometry {
   }
 };
 
-/// Of a geometry, and a point without an SRID.
+/// A predicate of a geometry, and a point without an SRID.
 template <geo::PairPredicate predicate>
 struct GeometryAndNumbers {
   STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView geometry, double x, double y) {
@@ -74,7 +74,7 @@ struct PairOfGeometries {
   }
 };
 
-/// PostGIS's operators of boxes: geo::BoxRelation.
+/// PostGIS's operators on boxes: geo::BoxRelation.
 struct CompareBoxes {
   STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView a, StrView b, int32_t relation) {
     geo::SerializedGeometry first, second;
@@ -88,7 +88,7 @@ struct CompareBoxes {
   }
 };
 
-/// A coordinate of a point that has the SRID and is not empty.
+/// A coordinate of a point that is not empty and has the expected SRID.
 template <bool kIsX>
 struct PointCoordinate {
   STROM_INLINE static bool eval(const Context&, double& out, StrView geometry, int32_t srid) {
@@ -130,7 +130,7 @@ struct SridOf {
   }
 };
 
-/// The points of a geometry of a simple type.
+/// The number of points of a geometry of a simple type.
 struct PointsOf {
   STROM_INLINE static bool eval(const Context&, int32_t& out, StrView geometry) {
     geo::SerializedGeometry opened;
@@ -166,7 +166,7 @@ struct MeasureOf {
   }
 };
 
-/// The length of a difference of points. PostGIS has other rules for distances that no float holds.
+/// The length of the difference of two points. PostGIS has other rules for distances beyond the largest float.
 struct PointDistance {
   STROM_INLINE static bool eval(const Context&, double& out, double dx, double dy) {
     constexpr double kLargestFloat = 3.4028234663852886e38;
@@ -175,7 +175,7 @@ struct PointDistance {
   }
 };
 
-/// Of two points of one SRID.
+/// The distance of two points with the same SRID.
 struct PointsDistance {
   STROM_INLINE static bool eval(const Context& context, double& out, StrView a, StrView b) {
     geo::SerializedGeometry first, second;
@@ -187,7 +187,7 @@ struct PointsDistance {
   }
 };
 
-/// A distance is at most so much, which must not be negative.
+/// True when a distance is at most `most`, which must not be negative.
 struct WithinDistance {
   STROM_INLINE static bool eval(const Context&, uint8_t& out, double distance, double most) {
     out = most >= distance;

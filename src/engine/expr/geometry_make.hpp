@@ -1,4 +1,4 @@
-// Functions of PostGIS that make geometries and names of them, with the bytes that PostGIS stores. Single source.
+// Functions of PostGIS that make geometries or their type names, equal to PostGIS's in every byte. Single source.
 #pragma once
 
 #include "engine/expr/geometry.hpp"
@@ -8,7 +8,7 @@ namespace strom::engine::expr {
 /// Writes a geometry of PostGIS's second version into memory of the tile.
 class GeometryWriter {
  public:
-  /// False: there is no room, and the row is PostgreSQL's.
+  /// False: there is no room, so the row is a fallback row.
   STROM_INLINE bool begin(const Context& context, int64_t size, int32_t srid, uint8_t flags, StrView* out) {
     constexpr uint8_t kVersion2 = 0x40;
     char* made = context.make_text(size);
@@ -20,7 +20,7 @@ class GeometryWriter {
     at_ += 4;
     return true;
   }
-  /// Begins with the bytes of `geometry`, behind which there is room for `more`. False as above.
+  /// Begins with the bytes of `geometry` and leaves room for `more` bytes behind them. False as above.
   STROM_INLINE bool extend(const Context& context, StrView geometry, int64_t more, uint8_t flags, StrView* out) {
     char* made = context.make_text(geometry.len + more);
     if (made == nullptr) return false;
@@ -62,7 +62,7 @@ class GeometryWriter {
   char* at_ = nullptr;
 };
 
-/// A point as PostGIS stores it.
+/// A point in PostGIS's stored form.
 struct MakePoint {
   STROM_INLINE static bool eval(const Context& context, StrView& out, double x, double y, int32_t srid) {
     constexpr int64_t kSize = 28;
@@ -75,7 +75,7 @@ struct MakePoint {
   }
 };
 
-/// The same point with one more coordinate: 1 is Z, 2 is M, which is behind Z.
+/// The same point with one more coordinate: 1 is Z, 2 is M, which comes after Z.
 template <uint8_t kFlag>
 struct AddCoordinate {
   STROM_INLINE static bool eval(const Context& context, StrView& out, StrView point, double value) {
@@ -89,7 +89,7 @@ struct AddCoordinate {
   }
 };
 
-/// A polygon with these corners, whose order is kept.
+/// A polygon with these corners, in this order.
 STROM_INLINE bool make_rectangle(const Context& context, geo::Point a, geo::Point b, int32_t srid, StrView& out) {
   constexpr int64_t kSize = 116;
   constexpr uint8_t kHasBox = 4;
@@ -122,7 +122,7 @@ struct MakeEnvelope {
   }
 };
 
-/// st_envelope: a point, a line or a polygon, as the box is.
+/// st_envelope: a point, a line or a polygon, depending on the box.
 struct EnvelopeOf {
   STROM_INLINE static bool eval(const Context& context, StrView& out, StrView geometry) {
     geo::SerializedGeometry opened;
@@ -154,7 +154,7 @@ struct ExpandBox {
   }
 };
 
-/// st_centroid of a point and of a rectangle, by GEOS's operations in its order. The rest is PostGIS's.
+/// st_centroid of a point or a rectangle, by GEOS's operations in its order. Other geometries make fallback rows.
 struct CentroidOf {
   STROM_INLINE static bool eval(const Context& context, StrView& out, StrView geometry) {
     geo::SerializedGeometry opened;
@@ -196,7 +196,7 @@ struct CentroidOf {
   }
 };
 
-/// st_setsrid: the same bytes but for the SRID's.
+/// st_setsrid: only the SRID's bytes change.
 struct SetSrid {
   STROM_INLINE static bool eval(const Context& context, StrView& out, StrView geometry, int32_t srid) {
     geo::SerializedGeometry opened;

@@ -1,4 +1,4 @@
-// Functions of PostGIS that relate two geometries to each other by more than a predicate. Single source.
+// Functions of PostGIS that tell more of two geometries than a predicate does. Single source.
 #pragma once
 
 #include "engine/expr/geometry.hpp"
@@ -7,7 +7,7 @@
 
 namespace strom::engine::expr {
 
-/// False: the matrix of the two is not certain.
+/// False: the matrix of the two geometries is not certain.
 STROM_INLINE bool relate_geometries(StrView a, StrView b, geo::IntersectionMatrix* out) {
   geo::SerializedGeometry first, second;
   return open_geometry(a, &first) && open_geometry(b, &second) && geo::relate(first, second, out);
@@ -27,7 +27,7 @@ struct RelateText {
   }
 };
 
-/// The same compared with a pattern, of nine characters.
+/// st_relate with a pattern of nine characters: whether the matrix matches it.
 struct RelatePattern {
   STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView a, StrView b, StrView pattern) {
     geo::IntersectionMatrix matrix;

@@ -23,7 +23,7 @@ STROM_INLINE int128 pack(Interval v) {
   return static_cast<int128>(static_cast<uint128>(high) << 64 | static_cast<uint64_t>(v.micros));
 }
 
-/// What intervals are compared by: a month has 30 days, a day 24 hours.
+/// The number that intervals are compared by: a month has 30 days, a day 24 hours.
 STROM_INLINE int128 span_of(int128 bits) {
   const Interval v = unpack(bits);
   return static_cast<int128>(static_cast<int64_t>(v.months) * 30 + v.days) * kMicrosPerDay + v.micros;
@@ -42,7 +42,7 @@ using LeInterval = CompareInterval<Le>;
 using GtInterval = CompareInterval<Gt>;
 using GeInterval = CompareInterval<Ge>;
 
-/// PostgreSQL 17's infinite intervals; those of earlier versions are as good as none.
+/// Infinite intervals of PostgreSQL 17. In earlier versions these values are practically unused.
 STROM_INLINE bool is_infinite_interval(Interval v) {
   const bool highest = v.micros == INT64_MAX && v.days == INT32_MAX && v.months == INT32_MAX;
   return highest || (v.micros == INT64_MIN && v.days == INT32_MIN && v.months == INT32_MIN);
@@ -53,7 +53,7 @@ STROM_INLINE bool fits(int128 value) {
   return value == static_cast<int128>(static_cast<T>(value));
 }
 
-/// Field by field; overflow of any is PostgreSQL's error.
+/// Adds field by field. Overflow of a field is an error in PostgreSQL.
 STROM_INLINE bool add_intervals(int128& out, Interval a, Interval b, int sign) {
   const int128 micros = static_cast<int128>(a.micros) + static_cast<int128>(b.micros) * sign;
   const int64_t days = a.days + static_cast<int64_t>(b.days) * sign,
@@ -81,7 +81,8 @@ struct IntervalNegative {
 
 STROM_INLINE bool is_timestamp(int128 time) { return time >= kMinTimestamp && time < kEndTimestamp; }
 
-/// Months first, to the last day of a shorter month; then days, then the time. Every step must be in range.
+/// Adds the months first, to the last day of a shorter month; then the days, then the time. Every step must be in
+/// range.
 STROM_INLINE bool add_to_timestamp(int64_t& out, int64_t time, Interval v, int sign) {
   out = time;
   if (is_infinite_interval(v)) return true;
@@ -122,7 +123,7 @@ struct DateInterval {
   }
 };
 
-/// Days and what is left of a day.
+/// The difference in days and the rest of a day.
 struct TimestampMinusTimestamp {
   STROM_INLINE static bool eval(const Context&, int128& out, int64_t a, int64_t b) {
     const int128 wide = static_cast<int128>(a) - b;

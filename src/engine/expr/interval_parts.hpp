@@ -10,8 +10,8 @@ namespace strom::engine::expr {
 
 inline constexpr int64_t kMicrosPerHour = 3600000000ll, kMicrosPerMinute = 60000000ll;
 
-/// A field of a time of day, or of the time of an interval, which can be negative and longer than a day. Seconds and
-/// their parts as microseconds: what differs is the scale of the numeric.
+/// A field of a time of day, or of an interval's time, which can be negative or longer than a day. Seconds and their
+/// fractions are in microseconds, because only the scale of the numeric differs.
 template <DateField field>
 STROM_INLINE int64_t time_field(int64_t micros) {
   if constexpr (field == DateField::kHour) return micros / kMicrosPerHour;
@@ -31,7 +31,7 @@ STROM_INLINE int64_t interval_field(Interval v) {
   return time_field<field>(v.micros);
 }
 
-/// Quarters of negative intervals are PostgreSQL's, whose versions differ.
+/// Quarters of negative intervals make fallback rows: versions of PostgreSQL differ.
 template <DateField field>
 STROM_INLINE bool is_odd_interval(Interval v) {
   return is_infinite_interval(v) || (field == DateField::kQuarter && v.months < 0);
@@ -155,7 +155,7 @@ struct TimeTzToTime {
   }
 };
 
-/// The time of day that `micros` comes to, counted from any midnight.
+/// The time of day of `micros`, counted from any midnight.
 STROM_INLINE int64_t wrap_day(int64_t micros) {
   const int64_t rest = micros % kMicrosPerDay;
   return rest < 0 ? rest + kMicrosPerDay : rest;
@@ -216,7 +216,7 @@ struct DatePlusTime {
   }
 };
 
-/// Seconds that PostgreSQL rounds to a minute or an hour of 24 are its own.
+/// Seconds that PostgreSQL rounds up to a full minute, or to 24:00:00, make fallback rows.
 struct MakeTime {
   STROM_INLINE static bool eval(const Context&, int64_t& out, int32_t hour, int32_t minute, double second) {
     out = 0;
@@ -227,8 +227,8 @@ struct MakeTime {
   }
 };
 
-/// An interval times or divided by a number, by PostgreSQL's operations on floats in its order: what is left of months
-/// goes to days, what is left of days to the time. Not on devices, which join products and sums.
+/// An interval times or divided by a number, by PostgreSQL's floating-point operations in its order: fractions of
+/// months go to days, fractions of days to the time. Not on devices, which fuse products and sums.
 template <bool kDivides>
 struct ScaleInterval {
   STROM_INLINE static double round_micros(double value) { return rint(value * 1000000.0) / 1000000.0; }
@@ -266,7 +266,7 @@ struct MulInterval {
   }
 };
 
-/// Of make_interval(): hours, minutes and seconds.
+/// For make_interval(): hours, minutes and seconds.
 struct MicrosOfTime {
   STROM_INLINE static bool eval(const Context&, int64_t& out, int32_t hours, int32_t minutes, double seconds) {
     constexpr double kMost = 9e12;
@@ -285,7 +285,7 @@ struct IntervalOfParts {
   }
 };
 
-/// An interval that is being justified; results beyond 32 bits are PostgreSQL's.
+/// An interval that is being justified. Results beyond 32 bits make fallback rows.
 struct WideInterval {
   int64_t micros, days, months;
 };
@@ -300,7 +300,7 @@ STROM_INLINE void carry_months(WideInterval& v) {
   v.days %= 30;
 }
 
-/// A day for a time of the other sign.
+/// Trades a day for time if the time has the other sign.
 STROM_INLINE void level_time(WideInterval& v) {
   if (v.days > 0 && v.micros < 0) {
     v.micros += kMicrosPerDay;
@@ -344,7 +344,7 @@ STROM_INLINE int32_t days_of_month(int64_t year, int32_t month) {
   return static_cast<int32_t>(next - days_from_civil(year, month, 1));
 }
 
-/// age(): years, months and days between two moments. Days are borrowed from the month of the earlier one.
+/// age(): years, months and days between two moments. Borrowed days are those of the earlier moment's month.
 struct AgeTimestamp {
   STROM_INLINE static bool eval(const Context&, int128& out, int64_t a, int64_t b) {
     out = 0;
@@ -370,7 +370,7 @@ struct AgeTimestamp {
   }
 };
 
-/// date_bin(). Moments before the origin that lie on a border are PostgreSQL's, whose versions differ.
+/// date_bin(). Moments before the origin that lie on a border make fallback rows: versions of PostgreSQL differ.
 struct DateBin {
   STROM_INLINE static bool eval(const Context&, int64_t& out, int128 interval, int64_t time, int64_t origin) {
     out = 0;

@@ -1,10 +1,10 @@
-// jsonb: reading PostgreSQL's binary form. A value of the register is the root container, what is behind the varlena
+// jsonb: reading PostgreSQL's binary form. A value of the register is the root container: the bytes behind the varlena
 // header.
 //
 // A container (src/include/utils/jsonb.h) is a word with flags and a count, an entry of 32 bits for each child (of an
-// object: all keys, then all values), and the children's data. An entry has 3 bits of type and 28 bits with the length
-// of the data, or with its end relative to the first child's begin. Numbers and containers begin at multiples of 4 from
-// there; the padding in front counts as theirs. A scalar root is an array of one element with a flag.
+// object: all keys, then all values), and the children's data. An entry has 3 bits of type, and 28 bits with the length
+// of the data or with its end relative to the first child's begin. Numbers and containers begin at multiples of 4 from
+// there; their length includes the padding before them. A scalar root is an array of one element with a flag.
 //
 // The bytes may be damaged or change while they are read: each word is loaded once and checked before use. Single
 // source.
@@ -29,7 +29,7 @@ inline constexpr uint32_t kJsonCount = 0x0FFFFFFF, kJsonScalar = 0x10000000, kJs
 inline constexpr uint32_t kJsonLength = 0x0FFFFFFF, kJsonEnd = 0x80000000;
 inline constexpr int kJsonKindShift = 28;
 
-/// A view of a container whose entries are known to lie in its bytes.
+/// A view of a container. Its entries are known to lie in its bytes.
 struct JsonContainer {
   StrView bytes;
   uint32_t header;
@@ -50,7 +50,7 @@ STROM_INLINE bool open_json(StrView bytes, JsonContainer* container) {
   return container->is_object() != container->is_array() && container->data_begin() <= bytes.len;
 }
 
-/// Where child `index` begins in the data; every 32nd entry or so has its end.
+/// Where child `index` begins in the data. About every 32nd entry has an end, the others a length.
 STROM_INLINE int64_t json_offset(const JsonContainer& c, int64_t index) {
   int64_t offset = 0;
   for (int64_t i = index - 1; i >= 0; --i) {
@@ -61,7 +61,7 @@ STROM_INLINE int64_t json_offset(const JsonContainer& c, int64_t index) {
   return offset;
 }
 
-/// Child `index`, which begins at `offset`. False when it leads out of the container.
+/// Child `index`, which begins at `offset`. False when it reaches beyond the container.
 STROM_INLINE bool json_item(const JsonContainer& c, int64_t index, int64_t offset, JsonItem* item) {
   const uint32_t entry = c.entry(index);
   const int64_t end = (entry & kJsonEnd) ? (entry & kJsonLength) : offset + (entry & kJsonLength);
@@ -73,10 +73,10 @@ STROM_INLINE bool json_item(const JsonContainer& c, int64_t index, int64_t offse
   return true;
 }
 
-/// What looking for something gives: kept as flags of a result.
+/// The result of a search, kept as the result's flag.
 enum class JsonFound : uint8_t { kYes = 0, kNo = block::kNullFlag, kDamaged = block::kErrorFlag };
 
-/// The value of `key`. Keys are ordered by length first.
+/// The value of `key`. Keys are ordered by length, then by bytes.
 STROM_INLINE JsonFound find_json_key(const JsonContainer& c, StrView key, JsonItem* value) {
   int64_t offset = 0;
   const int64_t keys = c.count();
@@ -91,7 +91,7 @@ STROM_INLINE JsonFound find_json_key(const JsonContainer& c, StrView key, JsonIt
   return JsonFound::kNo;
 }
 
-/// Element `index` of an array, from its end when negative.
+/// Element `index` of an array. Negative indexes count from its end.
 STROM_INLINE JsonFound find_json_element(const JsonContainer& c, int64_t index, JsonItem* value) {
   if (index < 0) index += c.count();
   if (index < 0 || index >= c.count()) return JsonFound::kNo;
@@ -124,7 +124,7 @@ STROM_INLINE uint8_t make_copy(const Context& context, StrView text, StrView& ou
   return 0;
 }
 
-/// The item as text: null for null. Arrays and objects are PostgreSQL's to print.
+/// The item as text: null for null. Arrays and objects make fallback rows, because PostgreSQL prints them.
 STROM_INLINE uint8_t json_text(const Context& context, const JsonItem& item, StrView& out) {
   switch (item.kind) {
     case JsonKind::kString: out = item.bytes; return 0;
@@ -140,14 +140,14 @@ STROM_INLINE uint8_t json_text(const Context& context, const JsonItem& item, Str
   }
 }
 
-/// The flag of an item that was looked for, and its text or itself.
+/// Gives a found item, as text or as jsonb, and the flag of the search.
 template <bool kText>
 STROM_INLINE uint8_t give_json(const Context& context, JsonFound found, const JsonItem& item, StrView& out) {
   if (found != JsonFound::kYes) return static_cast<uint8_t>(found);
   return kText ? json_text(context, item, out) : json_result(context, item, out);
 }
 
-/// json -> key and json ->> key; the functions of this file that say so in functions.def (kNullable) give flags.
+/// json -> key and json ->> key. Functions of this file that are kNullable in functions.def give flags.
 template <bool kText>
 struct JsonField {
   STROM_INLINE static uint8_t eval(const Context& context, StrView& out, StrView json, StrView key) {
@@ -171,8 +171,7 @@ struct JsonElement {
   }
 };
 
-/// A step of a path whose key is a number, written with at most nine digits: of an object the key, of an array the
-/// index.
+/// A step of a path whose key is a number with at most nine digits: the key of an object, or the index of an array.
 template <bool kText>
 struct JsonStep {
   STROM_INLINE static uint8_t eval(const Context& context, StrView& out, StrView json, StrView key) {
@@ -192,7 +191,7 @@ struct JsonStep {
   }
 };
 
-/// True in *out when the array has such a string; false when the bytes are damaged.
+/// *out: whether the array has the string. False when the bytes are damaged.
 STROM_INLINE bool has_json_string(const JsonContainer& c, StrView text, uint8_t* out) {
   int64_t offset = 0;
   *out = 0;
@@ -205,7 +204,7 @@ STROM_INLINE bool has_json_string(const JsonContainer& c, StrView text, uint8_t*
   return true;
 }
 
-/// json ? text: a key, or a string of an array.
+/// json ? text: the text is a key of the object, or a string in the array.
 struct JsonExists {
   STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView json, StrView text) {
     JsonContainer c;
@@ -219,7 +218,7 @@ struct JsonExists {
   }
 };
 
-/// The item of a scalar root. False when it is none, or damaged.
+/// The item of a scalar root. False when the root is no scalar, or damaged.
 STROM_INLINE bool json_scalar(StrView json, JsonItem* item) {
   JsonContainer c;
   return open_json(json, &c) && c.is_array() && c.is_scalar() && c.count() == 1 && json_item(c, 0, 0, item) &&
@@ -257,7 +256,7 @@ struct JsonArrayLength {
   }
 };
 
-/// Casts of a number, by a cast of decimals.
+/// Casts of a jsonb number, by a cast of decimals.
 template <class Cast>
 struct JsonToNumber {
   template <class R>
@@ -286,7 +285,7 @@ struct JsonToBool {
   }
 };
 
-/// Equality of two items; `unsure` becomes true where it is PostgreSQL's to say.
+/// Equality of two items. Sets `unsure` where only PostgreSQL can tell.
 STROM_INLINE bool same_json(const JsonItem& a, const JsonItem& b, bool* unsure) {
   if (a.kind != b.kind) return false;
   if (a.kind > JsonKind::kNumber && a.kind < JsonKind::kContainer) return true;
@@ -318,7 +317,7 @@ struct JsonEquals {
   }
 };
 
-/// json @> json, as far as the right side's members are scalars.
+/// json @> json, where all members of the right side are scalars.
 struct JsonContains {
   STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView json, StrView part) {
     JsonContainer all, wanted;

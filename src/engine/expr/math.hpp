@@ -1,6 +1,7 @@
-// Functions of the math library, as PostgreSQL's float8 functions call them. Only PostgreSQL's own library gives its
-// last digit, so that devices leave every row to it; so do results about which errno or PostgreSQL's checks could have
-// something to say: zero, subnormal, infinite and NaN, but for arguments where they are the right ones.
+// Functions of the math library, as PostgreSQL's float8 functions call them. Only PostgreSQL's own library gives the
+// same last digit, so on devices every row is a fallback row. So are rows whose results may depend on errno or
+// PostgreSQL's checks: results that are zero, subnormal, infinite or NaN, except for arguments where such results are
+// right.
 #pragma once
 
 #include <float.h>

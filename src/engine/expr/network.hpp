@@ -1,6 +1,7 @@
-// inet, cidr, macaddr and macaddr8. An inet register is a view of what PostgreSQL stores behind the length: family (2 =
-// IPv4, 3 = IPv6), bits of the netmask, 4 or 16 bytes; equal values have equal bytes. A macaddr is its 48 bits as a
-// number; a macaddr8 its 64 bits with the highest one inverted, so that it orders as a signed number. Single source.
+// inet, cidr, macaddr and macaddr8. An inet register is a view of the bytes that PostgreSQL stores behind the length:
+// family (2 = IPv4, 3 = IPv6), bits of the netmask, 4 or 16 bytes of address. Equal values have equal bytes. A macaddr
+// is a number of 48 bits. A macaddr8 has 64 bits, the highest one inverted so that it orders as a signed number. Single
+// source.
 #pragma once
 
 #include "engine/expr/text_make.hpp"
@@ -20,7 +21,7 @@ STROM_INLINE Inet inet_of(StrView s) {
   return {at, 0, 0, false};
 }
 
-/// The first `bits` bits: negative, zero or positive.
+/// Compares the first `bits` bits: negative, zero or positive.
 STROM_INLINE int compare_bits(const uint8_t* a, const uint8_t* b, int bits) {
   for (int i = 0; i * 8 < bits; ++i) {
     const int left = bits - i * 8;
@@ -95,12 +96,12 @@ STROM_INLINE char* put_ipv4(char* to, const uint8_t* bytes) {
   return to;
 }
 
-/// As PostgreSQL's inet_net_ntop() writes it: groups in hexadecimal, the first of the longest
-/// runs of zeros as ::, an IPv4 address at the end of an address that embeds one.
+/// Writes an address as PostgreSQL's inet_net_ntop() does: groups in hexadecimal, the first of the longest runs of
+/// zeros as ::, and an embedded IPv4 address at the end.
 STROM_INLINE char* put_ipv6(char* to, const uint8_t* bytes) {
   constexpr int kGroups = 8;
   auto group = [bytes](int i) { return bytes[2 * i] << 8 | bytes[2 * i + 1]; };
-  int zeros = -1, length = 1;  // a run of one group is not left out
+  int zeros = -1, length = 1;  // a run of only one group is written
   for (int i = 0; i < kGroups; ++i) {
     int end = i;
     while (end < kGroups && group(end) == 0) ++end;
@@ -149,7 +150,7 @@ struct InetToText {
   }
 };
 
-/// An inet of the family of `a`: byte i of its address is f(i).
+/// Makes an inet with the family of `a`. Byte i of its address is f(i).
 template <class F>
 STROM_INLINE bool make_inet(const Context& context, StrView& out, Inet a, int bits, F f) {
   if (!a.valid) return true;
@@ -199,7 +200,7 @@ struct NotInet {
   }
 };
 
-/// Addresses of different families are PostgreSQL's error.
+/// Addresses of different families are an error in PostgreSQL.
 template <bool kOr>
 struct BitsInet {
   STROM_INLINE static bool eval(const Context& context, StrView& out, StrView x, StrView y) {
@@ -214,7 +215,7 @@ STROM_INLINE int64_t address_v4(Inet a) {
   return static_cast<int64_t>(a.bytes[0]) << 24 | a.bytes[1] << 16 | a.bytes[2] << 8 | a.bytes[3];
 }
 
-/// Of IPv4 addresses, within their range.
+/// Of IPv4 addresses. Results must be within the range of addresses.
 template <int kSign>
 struct MoveInet {
   STROM_INLINE static bool eval(const Context& context, StrView& out, StrView s, int64_t distance) {
@@ -237,7 +238,7 @@ struct DistanceInet {
 };
 
 inline constexpr int64_t kMacBits = 0xffffffffffffll;
-inline constexpr int64_t kMac8Sign = INT64_MIN;  // what is inverted in a macaddr8's register
+inline constexpr int64_t kMac8Sign = INT64_MIN;  // the inverted bit of a macaddr8's register
 
 struct NotMac {
   STROM_INLINE static bool eval(const Context&, int64_t& out, int64_t a) {
@@ -281,7 +282,7 @@ struct SetLocalMac8 {
     return false;
   }
 };
-/// FF and FE go between the halves.
+/// FF and FE go between the two halves.
 struct MacToMac8 {
   STROM_INLINE static bool eval(const Context&, int64_t& out, int64_t a) {
     const uint64_t high = static_cast<uint64_t>(a) >> 24, low = static_cast<uint64_t>(a) & 0xffffff;

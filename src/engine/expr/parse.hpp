@@ -1,5 +1,6 @@
-// Casts from text to numbers and dates, of the spellings that all settings and versions of PostgreSQL read alike: plain
-// decimal digits and ISO 8601. All others are PostgreSQL's, and so are its errors. Single source.
+// Casts from text to numbers and dates. They know the spellings that all settings and versions of PostgreSQL read
+// alike: plain decimal digits and ISO 8601. All other texts make fallback rows, because PostgreSQL may raise errors for
+// them. Single source.
 #pragma once
 
 #include "engine/expr/cast.hpp"
@@ -12,7 +13,7 @@ namespace strom::engine::expr {
 
 STROM_INLINE bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// A text from the left.
+/// Reads a text from left to right.
 struct TextReader {
   StrView rest;
 
@@ -27,13 +28,13 @@ struct TextReader {
     while (take(' ')) {
     }
   }
-  /// The sign, if there is one: true for '-'.
+  /// Takes the sign, if there is one: true for '-'.
   STROM_INLINE bool take_sign() {
     const bool negative = take('-');
     if (!negative) take('+');
     return negative;
   }
-  /// Appends all digits to *value; how many, at most 18 with those that were there.
+  /// Appends all digits to *value and returns their count. `before`: digits that it already has; at most 18 altogether.
   STROM_INLINE int take_digits(int64_t* value, int before) {
     int digits = 0;
     while (sees_digit() && before + digits < 18) {
@@ -43,7 +44,7 @@ struct TextReader {
     }
     return digits;
   }
-  /// Exactly `digits` digits. False when there are others.
+  /// Takes exactly `digits` digits. False when they are not there.
   STROM_INLINE bool take_number(int digits, int32_t* value) {
     *value = 0;
     for (int i = 0; i < digits; ++i) {
@@ -100,7 +101,7 @@ STROM_INLINE bool take_date(TextReader& reader, int64_t* days) {
   return civil_from_days(*days).day == day;
 }
 
-/// HH:MI:SS below 24:00:00, with up to six digits behind the point where `fraction` is true.
+/// HH:MI:SS below 24:00:00. If `fraction`, up to six digits may follow a point.
 STROM_INLINE bool take_time(TextReader& reader, bool fraction, int64_t* micros) {
   int32_t hour, minute, second;
   if (!reader.take_number(2, &hour) || !reader.take(':') || !reader.take_number(2, &minute) || !reader.take(':') ||
@@ -150,7 +151,7 @@ struct TextToTime {
   }
 };
 
-/// Formats of a year, perhaps with month and day and a time of day, each of them once and of a fixed number of digits.
+/// True for formats of a year and perhaps month, day and a time of day, each once and with a fixed number of digits.
 STROM_INLINE bool is_parsed_format(StrView format, bool with_time) {
   unsigned seen = 0;
   while (format.len > 0) {
@@ -168,7 +169,7 @@ STROM_INLINE bool is_parsed_format(StrView format, bool with_time) {
   return has(DatePattern::kYear) && (has(DatePattern::kMonth) || !has(DatePattern::kDay));
 }
 
-/// A text with exactly the digits and the punctuation of such a format. False when it is another.
+/// Reads a text with exactly the digits and the punctuation of such a format. False for any other text.
 STROM_INLINE bool read_formatted(StrView s, StrView format, int64_t* days, int64_t* micros) {
   TextReader reader{s};
   int32_t year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0;
@@ -194,7 +195,7 @@ STROM_INLINE bool read_formatted(StrView s, StrView format, int64_t* days, int64
   return civil_from_days(*days).day == day;
 }
 
-/// to_date() of texts that look like the format.
+/// to_date() of texts that have the format.
 struct FormattedDate {
   STROM_INLINE static bool eval(const Context&, int32_t& out, StrView s, StrView format) {
     int64_t days = 0, micros = 0;
@@ -205,7 +206,7 @@ struct FormattedDate {
   }
 };
 
-/// to_timestamp() of texts that look like the format; in UTC.
+/// to_timestamp() of texts that have the format; in UTC.
 struct FormattedTimestamp {
   STROM_INLINE static bool eval(const Context&, int64_t& out, StrView s, StrView format) {
     int64_t days = 0, micros = 0;
@@ -216,7 +217,7 @@ struct FormattedTimestamp {
   }
 };
 
-/// Digits with or without a point, and blanks around: numeric's other spellings are PostgreSQL's.
+/// Digits with or without a point, and blanks around them. Other spellings of numerics make fallback rows.
 struct TextToDecimal {
   STROM_INLINE static bool eval(const Context&, int128& out, StrView s) {
     out = 0;

@@ -1,5 +1,5 @@
-// Numeric whose values have a scale each (registry::TypeId::kDecimal): columns without a declared scale, and
-// expressions whose display scale depends on the row. What has no place in 122 bits is PostgreSQL's.
+// Numerics with a scale for each value (registry::TypeId::kDecimal): columns without a declared scale, and expressions
+// whose display scale depends on the row. Values that do not fit 122 bits make fallback rows.
 #pragma once
 
 #include "base/int128.hpp"
@@ -18,7 +18,7 @@ STROM_INLINE bool append_digits(int128* value, int digits) {
   return digits > base::kMaxDecimalDigits || mul_overflows(*value, base::power_of_ten(digits), value);
 }
 
-/// value / 10^digits, towards zero or rounded half away from zero. All values are below 10^37.
+/// value / 10^digits, truncated or rounded half away from zero. All values are below 10^37.
 STROM_INLINE int128 drop_digits(int128 value, int digits, bool truncates) {
   if (digits >= base::kMaxDecimalDigits) return 0;
   const int128 unit = base::power_of_ten(digits);
@@ -27,7 +27,7 @@ STROM_INLINE int128 drop_digits(int128 value, int digits, bool truncates) {
   return result;
 }
 
-/// A result of the function classes below; true when it has no place.
+/// Gives the result of a function class below; true when it does not fit.
 STROM_INLINE bool give_decimal(int128 unscaled, int scale, int128& out) {
   return !base::make_decimal(unscaled, scale, &out);
 }
@@ -41,11 +41,11 @@ STROM_INLINE bool align_decimals(int128 a, int128 b, int128* x, int128* y, int* 
   return sa < sb ? append_digits(x, sb - sa) : append_digits(y, sa - sb);
 }
 
-/// Negative, zero or positive.
+/// Compares two values: negative, zero or positive.
 STROM_INLINE int compare_decimals(int128 a, int128 b) {
   int128 x, y;
   int scale;
-  if (align_decimals(a, b, &x, &y, &scale))  // what overflows is beyond all that the other side can be
+  if (align_decimals(a, b, &x, &y, &scale))  // an overflow means a larger value than the other side can have
     return decimal_scale(a) < decimal_scale(b) ? (a < 0 ? -1 : 1) : (b < 0 ? 1 : -1);
   return x < y ? -1 : x > y;
 }
@@ -65,7 +65,7 @@ STROM_DEFINE_DECIMAL_COMPARE(GtDecimal, >)
 STROM_DEFINE_DECIMAL_COMPARE(GeDecimal, >=)
 #undef STROM_DEFINE_DECIMAL_COMPARE
 
-/// `F` over fixed point values of one scale, which the result has, too.
+/// Applies F to fixed-point values of one scale. The result has the same scale.
 template <class F>
 struct SameScaleDecimal {
   STROM_INLINE static bool eval(const Context& context, int128& out, int128 a, int128 b) {
@@ -100,8 +100,8 @@ struct DivTruncDecimal {
   }
 };
 
-/// floor and ceil: the value without its fraction, and 1 more where kUp or less where not if there was one on that
-/// side.
+/// floor and ceil: the value without its fraction, plus 1 (kUp) or minus 1 (not kUp) if there was a fraction in that
+/// direction.
 template <bool kUp>
 struct RoundDecimal {
   STROM_INLINE static bool eval(const Context&, int128& out, int128 a) {
@@ -145,7 +145,7 @@ struct DecimalToText {
   }
 };
 
-/// The value without zeros behind the point: equal values have equal bits.
+/// The value without trailing zeros after the point: equal values have equal bits.
 struct ShortestDecimal {
   STROM_INLINE static bool eval(const Context&, int128& out, int128 a) {
     int scale = decimal_scale(a);
@@ -174,12 +174,12 @@ struct ShortestDecimal {
   }
 };
 
-/// kToDecimal: fixed point of `scale`.
+/// kToDecimal: the decimal of a fixed-point value with `scale`.
 STROM_INLINE bool to_decimal(int128 value, int scale, int128* out) { return give_decimal(value, scale, *out); }
 
-/// How kFixDecimal brings a decimal to a scale: imm of its node and instruction.
+/// imm of kFixDecimal's node and instruction tells how a decimal gets its scale.
 inline constexpr uint32_t kFixTruncates = 1u << 16;
-inline constexpr int kFixPrecisionShift = 8;  // digits that the result may have; 0: any
+inline constexpr int kFixPrecisionShift = 8;  // digits of the result at most; 0: any number
 
 /// A decimal at the scale imm & 0xff, rounded or truncated. True when it has too many digits.
 STROM_INLINE bool fix_decimal(int128 decimal, uint32_t imm, int128* out) {
@@ -204,14 +204,15 @@ STROM_INLINE constexpr int64_t small_power_of_ten(int n) {
   return value;
 }
 
-/// kAlignDecimal: the value at scale kSummedScale above the same lower bits, so that values order as integers.
+/// kAlignDecimal: the value at scale kSummedScale above the same lower bits, so that the order of values is that of
+/// integers.
 STROM_INLINE bool order_decimal(int128 decimal, int128* out) {
   const int scale = decimal_scale(decimal);
   int128 value = decimal_unscaled(decimal);
   *out = 0;
   constexpr int kHalf = registry::kSummedScale / 2;
   constexpr int64_t kOrdinary = int64_t{1} << 53;
-  if (scale <= kHalf && value < kOrdinary && value > -kOrdinary) {  // what 128 bits hold, in two small steps
+  if (scale <= kHalf && value < kOrdinary && value > -kOrdinary) {  // 128 bits hold the product, in two steps
     const auto first = static_cast<int128>(static_cast<int64_t>(value)) * small_power_of_ten(kHalf - scale);
     return give_decimal(first * small_power_of_ten(kHalf), scale, *out);
   }

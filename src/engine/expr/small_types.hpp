@@ -9,8 +9,8 @@
 
 namespace strom::engine::expr {
 
-/// The order of an enum type's values is that of their OIDs where these are even, and stays so; odd ones are values
-/// that were added in between, whose places PostgreSQL looks up.
+/// The values of an enum type are in the order of their OIDs where these are even, and stay so. Odd OIDs are values
+/// that were added in between. PostgreSQL looks up their places.
 template <class Compare>
 struct CompareEnum {
   STROM_INLINE static bool eval(const Context& context, uint8_t& out, int64_t a, int64_t b) {
@@ -44,7 +44,7 @@ struct IntToChar {
     return a < INT8_MIN || a > INT8_MAX;
   }
 };
-/// Bytes above ASCII are PostgreSQL's, whose versions differ.
+/// Bytes above ASCII make fallback rows: versions of PostgreSQL differ.
 struct CharToText {
   STROM_INLINE static bool eval(const Context& context, StrView& out, int32_t a) {
     char* made = a < 0x80 ? context.make_text(1) : nullptr;

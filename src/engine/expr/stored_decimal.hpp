@@ -6,7 +6,7 @@
 
 namespace strom::engine::expr {
 
-/// The value of a numeric with its varlena header. False when it has no place in a decimal.
+/// The value of a numeric with its varlena header. False when it does not fit a decimal.
 STROM_INLINE bool stored_decimal(StrView bytes, int128* decimal) {
   if (bytes.len < 1) return false;
   const auto first = static_cast<uint8_t>(bytes.ptr[0]);

@@ -75,7 +75,8 @@ struct TrimBpchar {
 };
 
 /// LIKE with `\` as the escape. Returns 1 match, 0 no match, -1 when the pattern ends in a lone escape and PostgreSQL
-/// is to say whether that matters. Backtracks to the last `%` only: enough, as that one can take any text.
+/// has to decide whether that matters. It backtracks to the last `%` only, which is enough: an earlier `%` gains
+/// nothing from taking more text.
 STROM_INLINE int like(const Context& context, StrView text, StrView pattern) {
   int64_t t = 0, p = 0, retry_t = -1, retry_p = -1;
   for (;;) {
@@ -131,8 +132,8 @@ struct NotLike {
   }
 };
 
-/// char(n) is padded to n characters, which a fixed-width column of n bytes is not once it holds wider ones: such rows
-/// are PostgreSQL's.
+/// char(n) is padded to n characters. A fixed-width column of n bytes has too little padding if it holds wide
+/// characters, so such rows are fallback rows.
 template <class Match>
 struct LikeBpchar {
   STROM_INLINE static bool eval(const Context& context, uint8_t& out, StrView text, StrView pattern) {

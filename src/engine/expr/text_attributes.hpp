@@ -1,11 +1,11 @@
-// Attributes in the texts of VCF files, as pg/sqlfn/vcf.cpp has them. They give flags: NULL where a key is not there.
+// Attributes in the texts of VCF files, with the results of pg/sqlfn/vcf.cpp. They give flags: NULL for a missing key.
 #pragma once
 
 #include "engine/expr/text_parts.hpp"
 
 namespace strom::engine::expr {
 
-/// Takes an item and the separator behind it from `rest`. `more`: there was a separator, and so another item.
+/// Takes an item and the separator behind it from `rest`. `more`: there was a separator, so another item follows.
 STROM_INLINE StrView take_item(StrView& rest, char separator, bool* more) {
   const int64_t at = find_bytes(rest, 0, {&separator, 1});
   const StrView item = {rest.ptr, at < 0 ? rest.len : at};
@@ -14,7 +14,7 @@ STROM_INLINE StrView take_item(StrView& rest, char separator, bool* more) {
   return item;
 }
 
-/// The value of KEY=VALUE among items; of KEY alone nothing, which is there.
+/// The value of KEY=VALUE among items. A KEY alone has an empty value.
 template <char kSeparator>
 struct NamedAttribute {
   STROM_INLINE static uint8_t eval(const Context&, StrView& out, StrView items, StrView key) {
@@ -30,7 +30,7 @@ struct NamedAttribute {
   }
 };
 
-/// The value of a cell that stands where `key` stands in the format. Values at a cell's end may be left out.
+/// The value in a cell at the place that `key` has in the format. Values at a cell's end may be missing.
 struct CellAttribute {
   STROM_INLINE static uint8_t eval(const Context&, StrView& out, StrView format, StrView cell, StrView key) {
     for (bool more_names = true, more_values = true; more_names && more_values;) {

@@ -1,5 +1,5 @@
-// Functions that make new text, in the worker's arena: rows for which there is no room are PostgreSQL's. They are not
-// called for rows with nulls.
+// Functions that make new text, in the worker's arena. Rows for which there is no room are fallback rows. The functions
+// are not called for rows with nulls.
 #pragma once
 
 #include "columnar/utf8.hpp"
@@ -10,10 +10,10 @@ namespace strom::engine::expr {
 using columnar::put_utf8;
 using columnar::utf8_size;
 
-/// Characters that padding and repetition make at most; longer results are PostgreSQL's, as is its error.
+/// Most characters that padding and repetition make. Longer results make fallback rows, because they may be errors.
 inline constexpr int32_t kMostPadded = 1 << 20;
 
-/// Copies `from` to `to`; returns what is behind it.
+/// Copies `from` to `to`; returns the position behind the copy.
 STROM_INLINE char* put(char* to, StrView from) {
   platform::copy_bytes(to, from.ptr, from.len);
   return to + from.len;
@@ -35,8 +35,8 @@ STROM_INLINE bool ascii_alnum(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/// Case of ASCII text; with wider characters it is the collation's matter, hence PostgreSQL's. The planner has made
-/// sure that the collation maps ASCII as ASCII does.
+/// Case of ASCII text. Texts with wider characters depend on the collation and make fallback rows. The planner has
+/// checked that the collation maps ASCII as the C locale does.
 template <class Map>
 STROM_INLINE bool map_ascii(const Context& context, StrView& out, StrView s, Map map) {
   if (has_wide_chars(s)) return true;
@@ -110,8 +110,8 @@ struct PadText {
   }
 };
 
-/// char(length) of a text as files have it: padded, and without blanks that are too many. Other texts that are too long
-/// are errors of PostgreSQL's.
+/// Casts a text of a file to char(length): pads it, or cuts blanks at its end. Other texts that are too long are errors
+/// in PostgreSQL.
 struct CharOfText {
   STROM_INLINE static bool eval(const Context& context, StrView& out, StrView s, int32_t length) {
     out = s;
@@ -159,7 +159,7 @@ struct ReverseText {
   }
 };
 
-/// Decimal digits of `value`, which has `scale` of them behind the point.
+/// Prints `value` in decimal digits, `scale` of them after the point.
 STROM_INLINE bool print_decimal(const Context& context, StrView& out, int128 value, int scale) {
   uint128 rest = value < 0 ? -static_cast<uint128>(value) : static_cast<uint128>(value);
   int digits = 1;
@@ -200,7 +200,7 @@ struct BoolToText {
   }
 };
 
-/// chr() of a Unicode code point; PostgreSQL has errors for what is none.
+/// chr() of a Unicode code point. Other numbers are errors in PostgreSQL.
 struct CharOfCode {
   STROM_INLINE static bool eval(const Context& context, StrView& out, int32_t code) {
     if (code <= 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) || context.single_byte) return true;

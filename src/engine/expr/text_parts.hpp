@@ -1,5 +1,5 @@
-// Functions of text whose result is a part of an argument, or a number: nothing is allocated. Positions and lengths
-// count characters.
+// Functions of text whose result is a part of an argument, or a number, so that nothing is allocated. Positions and
+// lengths count characters.
 #pragma once
 
 #include "engine/expr/text.hpp"
@@ -27,7 +27,7 @@ STROM_INLINE bool has_wide_chars(StrView s) {
   return bits >= 0x80;
 }
 
-/// Where `needle` (not empty) begins in `s` at or behind byte `from`, or -1.
+/// The position of the first `needle` (not empty) in `s` from byte `from` on, or -1.
 STROM_INLINE int64_t find_bytes(StrView s, int64_t from, StrView needle) {
   const int64_t found = platform::find_bytes(s.ptr + from, s.len - from, needle.ptr, needle.len);
   return found < 0 ? -1 : from + found;
@@ -41,7 +41,7 @@ struct LeftText {
   }
 };
 
-/// right(s, -2147483648) is left to PostgreSQL.
+/// right(s, -2147483648) makes a fallback row.
 struct RightText {
   STROM_INLINE static bool eval(const Context& context, StrView& out, StrView s, int32_t n) {
     const int64_t skipped = n < 0 ? -static_cast<int64_t>(n) : count_chars(context, s) - n;
@@ -57,7 +57,7 @@ struct SubstringFrom {
   }
 };
 
-/// A negative length is PostgreSQL's error.
+/// A negative length is an error in PostgreSQL.
 struct SubstringFor {
   STROM_INLINE static bool eval(const Context& context, StrView& out, StrView s, int32_t from, int32_t length) {
     const int64_t end = static_cast<int64_t>(from) + length, first = from < 1 ? 1 : from;
@@ -118,7 +118,7 @@ using TrimBothBlanks = TrimBlanks<true, true>;
 using TrimLeftBlanks = TrimBlanks<true, false>;
 using TrimRightBlanks = TrimBlanks<false, true>;
 
-/// First position of `part`, from 1; 0 when it is not there.
+/// First position of `part`, from 1; 0 when `s` does not have it.
 struct PositionText {
   STROM_INLINE static bool eval(const Context& context, int32_t& out, StrView s, StrView part) {
     const int64_t at = part.len == 0 ? 0 : find_bytes(s, 0, part);
@@ -177,14 +177,15 @@ struct AsciiCode {
   }
 };
 
-/// Without the padding, which does not count.
+/// char_length of char(n): the padding does not count.
 struct CharLengthBpchar {
   STROM_INLINE static bool eval(const Context& context, int32_t& out, StrView s) {
     return CharLength::eval(context, out, trimmed(s));
   }
 };
 
-/// The padding counts, and a fixed-width column may have too little of it where characters are wide (see LikeBpchar).
+/// octet_length of char(n): the padding counts. A fixed-width column may have too little of it where characters are
+/// wide (see LikeBpchar).
 struct OctetLengthBpchar {
   STROM_INLINE static bool eval(const Context& context, int32_t& out, StrView s) {
     out = static_cast<int32_t>(s.len);

@@ -8,7 +8,7 @@
 
 namespace strom::engine::expr {
 
-/// Bytes of a date in the format, or -1 when it has something else.
+/// Bytes of a date in the format, or -1 when the format has other patterns.
 STROM_INLINE int64_t formatted_bytes(StrView format) {
   int64_t bytes = 0;
   while (format.len > 0) {
@@ -25,7 +25,7 @@ STROM_INLINE char* put_digits(char* to, int64_t value, int digits) {
   return to + digits;
 }
 
-/// The first letters of a name that is written as in "January".
+/// Writes the first letters of a name, which is given as in "January".
 STROM_INLINE char* put_name(char* to, const char* name, DateToken token) {
   for (int i = 0; i < token.width; ++i) {
     const char c = name[i];
@@ -38,7 +38,7 @@ STROM_INLINE char* put_name(char* to, const char* name, DateToken token) {
   return to;
 }
 
-/// A moment in its parts.
+/// The parts of a moment.
 struct FormattedMoment {
   CivilDate date;
   int64_t days, seconds, micros;  // of the day, of the second
@@ -79,7 +79,7 @@ STROM_INLINE char* put_token(char* to, const FormattedMoment& m, DateToken token
   }
 }
 
-/// Years before 1 and behind 9999 are PostgreSQL's, and so are infinite timestamps.
+/// Years before 1 and after 9999 make fallback rows, and so do infinite timestamps.
 struct TimestampToChar {
   STROM_INLINE static bool eval(const Context& context, StrView& out, int64_t time, StrView format) {
     const int64_t bytes = formatted_bytes(format);

@@ -1,7 +1,7 @@
 // Local times of a zone, for the functions that read a timestamptz in the session's time zone. The planner gives the
-// zone's offsets as bytes: pairs of 64-bit numbers, microseconds since 2000 in UTC from which an offset holds, and the
-// offset eastwards in microseconds; the last pair is where the table ends. Rows outside of it are PostgreSQL's. Single
-// source.
+// zone's offsets as bytes: pairs of 64-bit numbers. The first number is the time from which an offset holds, in
+// microseconds since 2000 in UTC, the second is the offset eastwards in microseconds. The last pair ends the table.
+// Times outside of the table make fallback rows. Single source.
 #pragma once
 
 #include "engine/expr/datetime.hpp"
@@ -29,7 +29,7 @@ STROM_INLINE int64_t zone_index(StrView table, int64_t time) {
   return low;
 }
 
-/// A table may hold anything that fits its size.
+/// A sum that may wrap around: a table may hold any numbers.
 STROM_INLINE int64_t wrapping_sum(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
@@ -45,10 +45,10 @@ struct ZonedToLocal {
   }
 };
 
-/// Local times that stand for two moments or for none, around a change of the offset, are PostgreSQL's; so are those of
-/// offsets that hold for hardly more than a day.
+/// Around a change of the offset, some local times stand for two moments or none. These make fallback rows, and so do
+/// local times under offsets that hold for hardly more than a day.
 struct LocalToZoned {
-  /// Whether `local` stands for one moment, which is under entry `index`.
+  /// True when `local` stands for one moment only, which is under entry `index`.
   STROM_INLINE static bool is_under(StrView table, int64_t index, int64_t local) {
     constexpr int64_t kShortest = 3 * kMicrosPerDay;
     const int64_t last = table.len / static_cast<int64_t>(sizeof(ZoneEntry)) - 1;
@@ -63,7 +63,7 @@ struct LocalToZoned {
   STROM_INLINE static bool eval(const Context&, int64_t& out, int64_t local, StrView table) {
     out = local;
     if (!is_finite_time(local)) return false;
-    const int64_t near = zone_index(table, local);  // offsets are less than a day
+    const int64_t near = zone_index(table, local);  // close enough, since offsets are less than a day
     if (near < 0) return true;
     for (int64_t index = near - 1; index <= near + 1; ++index) {
       if (!is_under(table, index, local)) continue;

@@ -1,5 +1,5 @@
 // The CPU instantiation of one group of functions. Compiled once per instruction set and group, with STROM_ISA,
-// STROM_TILE_GROUP (the group's name) and STROM_GROUP_HEADER (its header of engine/op/call) defined.
+// STROM_TILE_GROUP (the group's name) and STROM_GROUP_HEADER (the group's header in engine/op/call) defined.
 #include "engine/inst/calls_cpu.hpp"
 
 #include STROM_GROUP_HEADER

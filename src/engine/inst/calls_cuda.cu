@@ -1,5 +1,5 @@
 // The CUDA instantiation of one group of functions, for device code. Compiled once per group, with STROM_TILE_GROUP
-// (the group's name) and STROM_GROUP_HEADER (its header of engine/op/call) defined.
+// (the group's name) and STROM_GROUP_HEADER (the group's header in engine/op/call) defined.
 #include "engine/inst/calls_cuda.cuh"
 
 #include STROM_GROUP_HEADER

@@ -1,6 +1,6 @@
-// Entry points of the groups of functions on CUDA devices, for device code: each group is a translation unit of its
-// own and the device linker joins them to the kernel (ptxas comes to no end over all of them as one program). Included
-// by the .cu files of this folder alone.
+// Entry points of the groups of functions on CUDA devices, for device code. Each group is a translation unit of its
+// own, and the device linker links them to the kernel, because ptxas does not finish on all of them as one program.
+// Included by the .cu files of this folder alone.
 #pragma once
 
 #define STROM_PLATFORM_CUDA 1

@@ -1,4 +1,4 @@
-// Which probe an instruction means, by the kind of its join table. Single source, for every platform.
+// Chooses the probe of an instruction by the kind of its join table. Single source, for every platform.
 #pragma once
 
 #include "engine/block/tile_op.hpp"

@@ -1,4 +1,4 @@
-// The kernel of engine/op/pages on the CPU: for devices of tests that are the CPU.
+// The kernel of engine/op/pages on the CPU: for devices in tests that run on the CPU.
 #pragma once
 
 #include "engine/block/pages.hpp"

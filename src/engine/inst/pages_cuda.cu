@@ -6,7 +6,7 @@
 
 namespace strom::engine::inst {
 
-/// Does the task's step for its first `count` pages, after what is in the stream.
+/// Does the task's step for its first `count` pages, after the earlier work in the stream.
 cudaError_t launch_pages(const block::PageTask* task, uint32_t count, cudaStream_t stream) {
   run_pages<<<count, platform::kCudaBlockThreads, 0, stream>>>(task);
   return cudaGetLastError();

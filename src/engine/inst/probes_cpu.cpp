@@ -1,5 +1,5 @@
-// The CPU instantiation of probes that are compiled apart from the tile interpreter. Compiled once per instruction set,
-// with STROM_ISA naming the level.
+// The CPU instantiation of the probes that are compiled separately from the tile interpreter. Compiled once per
+// instruction set, with STROM_ISA naming the level.
 #include "engine/inst/probes_cpu.hpp"
 
 #include "engine/inst/dispatch_probe.hpp"

@@ -1,5 +1,5 @@
-// Entry point of the probes that are compiled apart, on the CPU, for the instruction set that STROM_ISA names. Included
-// by the translation units of this folder alone.
+// Entry point of the separately compiled probes on the CPU, for the instruction set that STROM_ISA names. Included by
+// the translation units of this folder alone.
 #pragma once
 
 #include "engine/block/tile.hpp"

@@ -1,4 +1,4 @@
-// The CUDA instantiation of probes that are compiled apart from the tile interpreter, for device code.
+// The CUDA instantiation of the probes that are compiled separately from the tile interpreter, for device code.
 #include "engine/inst/probes_cuda.cuh"
 
 #include "engine/inst/dispatch_probe.hpp"

@@ -1,4 +1,4 @@
-// Entry point of the probes that are compiled apart, for device code. Included by the .cu files of this folder alone.
+// Entry point of the separately compiled probes, for device code. Included by the .cu files of this folder alone.
 #pragma once
 
 #define STROM_PLATFORM_CUDA 1

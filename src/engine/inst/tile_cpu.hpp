@@ -10,7 +10,7 @@ namespace strom::engine::inst {
 STROM_FOR_EACH_ISA(STROM_DECLARE_ENTRY)
 #undef STROM_DECLARE_ENTRY
 
-/// The entry point of a level; of the lowest one where the level is not built.
+/// The entry point of a level, or of the lowest level if that level is not built.
 block::RunMorsel run_morsel_for(platform::Isa isa);
 
 }  // namespace strom::engine::inst

@@ -9,7 +9,7 @@ namespace strom::engine::inst {
 
 uint64_t kernel_fingerprint() { return block::fingerprint(); }
 
-/// Runs states[i] in block i, after what is in the stream.
+/// Runs states[i] in block i, after the earlier work in the stream.
 cudaError_t launch_morsels(block::TileState* states, block::RunResult* results, int count, cudaStream_t stream) {
   run_morsels<<<count, platform::kCudaBlockThreads, 0, stream>>>(states, results);
   return cudaGetLastError();

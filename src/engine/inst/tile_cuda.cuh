@@ -1,6 +1,6 @@
-// The CUDA instantiation of the tile interpreter: one block per worker state. Compiled by nvcc into the device module,
-// with the groups of functions apart (STROM_CUDA_LINKED, see inst/calls_cuda.cuh), and as one unit for tests: to PTX
-// that is interpreted, and against a SIMT header.
+// The CUDA instantiation of the tile interpreter: one block per worker state. nvcc compiles it into the device module,
+// with the groups of functions in separate units (STROM_CUDA_LINKED, see inst/calls_cuda.cuh). Tests compile it as one
+// unit: to PTX that is interpreted, and against a SIMT header.
 #pragma once
 
 #define STROM_PLATFORM_CUDA 1

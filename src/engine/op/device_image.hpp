@@ -1,5 +1,5 @@
-// Bytes as they will lie on a device, with pointers between them: written on the host before it is known where they
-// will be. Used by exec/device_*.cpp and op/join/join_image.cpp.
+// Bytes for a device with pointers between them. The host writes them before it knows where they will lie. Used by
+// engine/device and op/join/join_image.cpp.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace strom::engine::op {
 
-/// Of whatever is put into a device's memory.
+/// Alignment of everything in a device's memory.
 inline constexpr size_t kDeviceAlign = 64;
 inline size_t device_aligned(size_t bytes) { return (bytes + kDeviceAlign - 1) / kDeviceAlign * kDeviceAlign; }
 
-/// Memory of a device of which the host has a copy: the same bytes at equal offsets.
+/// Memory of a device with a copy on the host: the same bytes at equal offsets.
 struct MirroredBytes {
-  const char* host;  // nullptr: it has none
+  const char* host;  // nullptr: there is no copy
   const char* device;
   size_t size;
 };
 
-/// Hands out offsets in a region, which may be yet to be allocated.
+/// Hands out offsets in a region, which may not be allocated yet.
 class DeviceOffsets {
  public:
   size_t take(size_t bytes) {
@@ -41,7 +41,7 @@ class DeviceImage {
   static constexpr size_t kNowhere = SIZE_MAX;
 
   size_t size() const { return bytes_.size(); }
-  /// Room for so many bytes, zeroed; where it begins. References to earlier bytes are no longer good.
+  /// Reserves so many bytes, zeroed; returns their offset. References to earlier bytes become invalid.
   size_t reserve(size_t bytes) {
     const size_t at = device_aligned(bytes_.size());
     bytes_.resize(at + bytes);
@@ -58,17 +58,17 @@ class DeviceImage {
   }
   uint8_t* at(size_t offset) { return bytes_.data() + offset; }
 
-  /// The pointer at `offset` will be the address of what lies at `target`; nullptr for kNowhere.
+  /// Makes the pointer at `offset` the address of offset `target`; nullptr for kNowhere.
   void point(size_t offset, size_t target) {
     const uint64_t value = target == kNowhere ? 0 : target;
     std::memcpy(at(offset), &value, sizeof value);
     if (target != kNowhere) pointers_.push_back(offset);
   }
 
-  /// An array of texts with their bytes behind it; those with a flag become empty. `flags` may be nullptr.
+  /// Puts an array of texts with their bytes behind it. Texts with a flag become empty. `flags` may be nullptr.
   size_t put_texts(const registry::StrView* texts, const uint8_t* flags, size_t count);
 
-  /// Writes all to `to`, memory of size() bytes whose copy will lie at `device`.
+  /// Writes the image to `to`, memory of size() bytes. The final place of the image is `device`.
   void write(char* to, const char* device) const;
 
  private:

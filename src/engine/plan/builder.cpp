@@ -18,7 +18,7 @@ constexpr ValueType kBoolType{TypeId::kBool, 0};
 
 Status unsupported(std::string reason) { return Status(ErrorCode::kUnsupported, std::move(reason)); }
 
-/// The types a call is looked up with: char(n) and text differ, varchar and text do not.
+/// The types by which a call is looked up: char(n) and text differ, varchar and text do not.
 std::vector<TypeId> types_of(const Program& program, const std::vector<NodeId>& ids) {
   std::vector<TypeId> types;
   types.reserve(ids.size());
@@ -122,7 +122,7 @@ Result<NodeId> Builder::fix_decimal(NodeId arg, int16_t scale, bool truncates, i
   return add({NodeKind::kFixDecimal, {TypeId::kNumeric, scale}, imm, {arg, kNoNode, kNoNode}});
 }
 
-// Casts from numeric have node kinds of their own. kNoNode: `pg_name` is none.
+// Casts from numeric have node kinds of their own. kNoNode: `pg_name` is not such a cast.
 NodeId Builder::numeric_cast(std::string_view pg_name, NodeId arg) {
   if (pg_name == "int2") return add({NodeKind::kNumericToInt, {TypeId::kInt2, 0}, 0, {arg, kNoNode, kNoNode}});
   if (pg_name == "int4") return add({NodeKind::kNumericToInt, {TypeId::kInt4, 0}, 0, {arg, kNoNode, kNoNode}});
@@ -137,7 +137,7 @@ void Builder::numerics_to_decimals(std::vector<NodeId>* args, std::vector<TypeId
   *types = types_of(program_, *args);
 }
 
-// Arguments are made decimals where only such a function is there.
+// Arguments become decimals if only a function of decimals exists.
 Result<const FunctionInfo*> Builder::function_for(std::string_view pg_name, std::vector<NodeId>* args,
                                                   std::string_view field) {
   std::vector<TypeId> types = types_of(program_, *args);
@@ -160,7 +160,7 @@ Result<const FunctionInfo*> Builder::function_for(std::string_view pg_name, std:
                      " is not supported");
 }
 
-// Of the function's result, where that is a numeric. Arguments get one scale where the function wants it.
+// The scale of the function's result, if it is a numeric. Arguments get one scale where the function needs that.
 Result<int16_t> Builder::result_scale(const FunctionInfo& info, std::vector<NodeId>* args) {
   int16_t scale = 0;
   if (info.traits & registry::kSameScale) {
@@ -215,7 +215,7 @@ NodeId Builder::is_not_null(NodeId a) { return add({NodeKind::kIsNotNull, kBoolT
 
 namespace {
 
-/// A null literal takes the other side's scale, so that CASE without ELSE over numerics stays possible.
+/// A null literal gets the other side's scale, so that CASE over numerics works without ELSE.
 bool is_null_literal(const Program& program, const Node& node) {
   return node.kind == NodeKind::kConst && program.constants[node.imm].param < 0 && program.constants[node.imm].is_null;
 }

@@ -1,5 +1,5 @@
-// Builds expressions of a Program; the only place that knows which nodes an SQL expression needs (numeric scales,
-// argument rescaling, IN lists). Called by src/pg/planner while it lowers PostgreSQL expressions, and by tests.
+// Builds expressions of a Program. Only this class knows which nodes an SQL expression needs (numeric scales, argument
+// rescaling, IN lists). Used by src/pg/planner to lower PostgreSQL's expressions, and by tests.
 #pragma once
 
 #include <string>
@@ -25,10 +25,10 @@ class Builder {
   NodeId constant(ValueType type, bool is_null, std::string bytes);
   NodeId parameter(ValueType type, int32_t param, bool may_raise);
 
-  /// pg_catalog function over arguments of exactly the signature's types; inserts rescaling for numerics. `field`:
-  /// EXTRACT/date_part field name, lower case. `dest_scale` is needed by numeric(numeric, typmod) only: see rescale().
+  /// Calls a pg_catalog function with arguments of exactly the signature's types; inserts rescaling for numerics.
+  /// `field`: EXTRACT/date_part field name, lower case. numeric(numeric, typmod) needs rescale() instead.
   Result<NodeId> call(std::string_view pg_name, const std::vector<NodeId>& args, std::string_view field = {});
-  /// numeric to another scale; a cast to numeric(p, s) with a precision check.
+  /// Casts a numeric to another scale. A cast to numeric(p, s) has a precision check.
   Result<NodeId> rescale(NodeId arg, int16_t scale);
   /// IN list: arg = ANY of the values, with NULL rules; `equals` is the name of the equality function.
   Result<NodeId> in_list(std::string_view equals, NodeId arg, const std::vector<NodeId>& values);
@@ -40,17 +40,17 @@ class Builder {
   NodeId is_not_null(NodeId a);
   /// numeric or decimal to decimal.
   NodeId to_decimal(NodeId arg);
-  /// decimal to numeric of `scale`, rounded or truncated; `precision` digits at most, 0: any number.
+  /// Casts a decimal to a numeric of `scale`, rounded or truncated, with at most `precision` digits; 0: any number.
   Result<NodeId> fix_decimal(NodeId arg, int16_t scale, bool truncates, int precision);
 
   /// Both branches must have one type; numerics of different scales become decimals.
   Result<NodeId> select(NodeId condition, NodeId if_true, NodeId if_false);
   Result<NodeId> coalesce(NodeId a, NodeId b);
-  /// `arg` as a value of `type`, which has the same register; rows are PostgreSQL's unless `condition` is true.
+  /// `arg` as a value of `type`, which has the same register. Rows are fallback rows unless `condition` is true.
   NodeId assume(NodeId condition, NodeId arg, registry::TypeId type);
 
   const Node& node(NodeId id) const { return program_.nodes[id]; }
-  /// The constant that a node is, unless it is a parameter; else nullptr.
+  /// The constant of a node that is one and not a parameter; else nullptr.
   const Constant* literal(NodeId id) const;
   /// True when evaluating the expression can fail for some rows (overflow, division by zero, ...).
   bool raises(NodeId id) const { return can_raise(program_, id); }

@@ -14,7 +14,8 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// What the engine leaves to PostgreSQL here has a value there: other characters, wide numbers, odd spellings.
+/// True when the function has a value for all arguments in PostgreSQL, even where the engine makes fallback rows: for
+/// other characters, wide numbers, odd spellings.
 bool has_value_everywhere(const registry::FunctionInfo& function) {
   using registry::FunctionGroup;
   const std::string_view name = function.pg_name;
@@ -36,7 +37,7 @@ bool has_value_everywhere(const registry::FunctionInfo& function) {
   }
 }
 
-/// Only a pattern that ends in an escape character has none.
+/// True when the pattern has a value for all texts. Only a pattern that ends in an escape character does not.
 bool is_sound_pattern(const Program& program, const Node& call) {
   const registry::FunctionInfo& function = registry::kFunctions[call.imm];
   if (!is_one_of(function.pg_name, {"textlike", "textnlike", "bpcharlike", "bpcharnlike"})) return true;

@@ -24,7 +24,8 @@ bool raises_itself(const Program& program, const Node& n) {
   }
 }
 
-/// Its text is that of a column, or made by a function; any other is a part of an argument or one of them.
+/// True when the node's text does not stay in place: a text of an unstable source's column, or one that a function
+/// makes. Any other text is an argument, a part of one, or a constant.
 bool has_unstable_source(const Node& n, bool stable_source) {
   if (n.type.phys() != registry::Phys::kStr) return false;
   if (n.kind == NodeKind::kColumn) return !stable_source;
@@ -54,7 +55,7 @@ bool has_stable_text(const Program& program, NodeId id, bool stable_source) {
 
 namespace {
 
-// kNoColumn for expressions that are none.
+// For expressions that are no columns.
 constexpr uint32_t kNoColumn = UINT32_MAX;
 uint32_t widened_column(const Program& program, NodeId id) {
   using registry::FunctionId;
@@ -86,7 +87,7 @@ bool matches_nothing(const Program& program, const Join& join) {
 std::vector<KeyColumn> deciding_key_columns(const Program& program) {
   std::vector<KeyColumn> columns;
   for (const uint32_t join : program.pipelines.back().joins)
-    if (keeps_unmatched(program.joins[join].kind)) return columns;  // of what is left out these would see less
+    if (keeps_unmatched(program.joins[join].kind)) return columns;  // these joins need all rows
   for (const uint32_t join : program.pipelines.back().joins) {
     const Join& one = program.joins[join];
     if ((one.kind != JoinKind::kInner && one.kind != JoinKind::kSemi) || one.spatial != SpatialMatch::kNone) continue;

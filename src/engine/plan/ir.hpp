@@ -1,7 +1,7 @@
-// The program: what a query becomes. Logical, flat, typed, position-independent: the PostgreSQL planner builds it
-// once (plan/builder.hpp), it travels serialised in the plan (plan/serialize.hpp), is verified before it runs
-// (plan/verify.hpp) and printed by EXPLAIN VERBOSE (plan/print.hpp). At start-up op/pipeline/assemble.cpp turns it into
-// tile code, when it is known how join tables look and which conjuncts are cheap.
+// The program: what a query becomes. It is logical, flat, typed and position-independent. The PostgreSQL planner builds
+// it once (plan/builder.hpp). It travels serialised in the plan (plan/serialize.hpp), is verified before it runs
+// (plan/verify.hpp) and printed by EXPLAIN VERBOSE (plan/print.hpp). At start-up, when the join tables and the cheap
+// conjuncts are known, op/pipeline/assemble.cpp turns it into tile code.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace strom::engine::plan {
 using NodeId = uint32_t;
 inline constexpr NodeId kNoNode = UINT32_MAX;
 
-/// Static type of an expression. `scale` is meaningful for kNumeric only: digits after the point of the fixed-point
-/// value, which is also the display scale that PostgreSQL would give the result. Where that depends on the row, the
-/// type is kDecimal.
+/// Static type of an expression. `scale` is for kNumeric only: digits after the point of the fixed-point value. It is
+/// also the display scale that PostgreSQL would give the result. If the display scale depends on the row, the type is
+/// kDecimal.
 struct ValueType {
   registry::TypeId type = registry::TypeId::kBool;
   int16_t scale = 0;
@@ -33,8 +33,8 @@ enum class NodeKind : uint8_t {
   kConst,           // imm = index into Program::constants
   kCall,            // imm = registry::FunctionId; args
   kRescale,         // args[0] numeric, brought to this node's scale; rounds half away from zero when digits are dropped
-  kNumericToInt,    // args[0] numeric, rounded half away from zero; out of range is left to PostgreSQL
-  kNumericToFloat,  // args[0] numeric, to float8; inexact ones are left to PostgreSQL
+  kNumericToInt,    // args[0] numeric, rounded half away from zero; out of range makes a fallback row
+  kNumericToFloat,  // args[0] numeric, to float8; inexact results make fallback rows
   kAnd,             // args[0], args[1]: SQL three-valued logic
   kOr,
   kNot,
@@ -42,10 +42,10 @@ enum class NodeKind : uint8_t {
   kIsNotNull,
   kSelect,      // args[0] bool: true -> args[1], false or null -> args[2]. CASE is a chain of these
   kCoalesce,    // args[0] unless null, else args[1]
-  kToDecimal,   // args[0] numeric, with its scale beside each value; what has no place there is left to PostgreSQL
+  kToDecimal,   // args[0] numeric, with a scale in each value; those that do not fit make fallback rows
   kFixDecimal,  // args[0] decimal, brought to this node's scale; imm = scale | bits of engine/expr/row_decimal.hpp
-  kAssume,      // args[0] as this node's type, of the same register, where the boolean args[1] is true; else the row is
-                // PostgreSQL's
+  kAssume,  // args[0] as this node's type, of the same register, where the boolean args[1] is true; otherwise the row
+            // is a fallback row
 };
 
 /// One expression of a program in single-assignment form. Arguments precede their user in Program::nodes.
@@ -63,8 +63,8 @@ struct Constant {
   int32_t param = -1;      // >= 0: index into the values given to Execution::create; `bytes` is then empty
   std::string bytes;       // register value (phys_size bytes), or the text itself
   bool unheld = false;     // of a parameter or a build row's payload: a value that the engine does not hold; rows that
-                           // need it are PostgreSQL's
-  bool may_raise = false;  // of a parameter: it is unheld where finding its value raises an error
+                           // need it are fallback rows
+  bool may_raise = false;  // of a parameter: it is unheld where computing its value raises an error
 };
 
 struct Source {
@@ -74,40 +74,40 @@ struct Source {
 /// What a join makes of a probing row.
 enum class JoinKind : uint8_t {
   kInner,      // the row with each of its matches
-  kLeft,       // the same; with nulls for the payload when there is none
+  kLeft,       // the same; without a match, the row with nulls for the payload
   kSemi,       // the row once, if it has a match
-  kAnti,       // the row once, if it has none
-  kRight,      // as kInner, and each row of the build side without a match, with nulls for all else
+  kAnti,       // the row once, if it has no match
+  kRight,      // as kInner, and each build row without a match, with nulls for all else
   kFull,       // as kLeft and kRight
-  kRightSemi,  // nothing; each row of the build side with a match goes on once, with nulls for all else
-  kRightAnti,  // nothing; each row of the build side without a match goes on
+  kRightSemi,  // nothing; each build row with a match goes on once, with nulls for all else
+  kRightAnti,  // nothing; each build row without a match goes on
 };
 
-/// No probing row goes on.
+/// True when no probing row goes on.
 constexpr bool ends_probing(JoinKind kind) { return kind == JoinKind::kRightSemi || kind == JoinKind::kRightAnti; }
 
-/// Rows of the build side that no probing row matches go on.
+/// True when build rows without a match go on.
 constexpr bool keeps_unmatched(JoinKind kind) {
   return kind == JoinKind::kRight || kind == JoinKind::kFull || kind == JoinKind::kRightAnti;
 }
 
-/// A pair of rows is all that such a join needs to know: the build side of a spatial join may be divided into any
-/// parts.
+/// True when the join's result is a set of matching pairs (and unmatched rows): the build side of a spatial join may
+/// then be divided into any parts.
 constexpr bool joins_pairs(JoinKind kind) { return kind == JoinKind::kInner || kind == JoinKind::kRight; }
 
-/// Rows of the build side go on by themselves when all rows have probed, depending on whether one has matched.
+/// True when build rows go on by themselves after all rows have probed, depending on whether they have a match.
 constexpr bool marks_matches(JoinKind kind) { return keeps_unmatched(kind) || kind == JoinKind::kRightSemi; }
 
-/// The payload may be null because the row has no match.
+/// True when the payload may be null because the row has no match.
 constexpr bool may_miss(JoinKind kind) { return kind == JoinKind::kLeft || kind == JoinKind::kFull; }
 
-/// Where the geometry of a probing row lies relative to that of a build row that it matches: a point, and a polygon.
+/// Where a probing row's point lies relative to the polygon of a build row that it matches.
 enum class SpatialMatch : uint8_t {
   kNone,  // keys are compared for equality
   kInside,
   kInsideOrOn,
   kOn,
-  // Of points and boxes instead:
+  // For points and boxes instead:
   kNear,     // at most a distance away
   kOverlaps  // the boxes of floats share a point
 };
@@ -120,14 +120,14 @@ struct Join {
   uint32_t build_pipeline = 0;
   std::vector<NodeId> outer_keys;  // expressions of the probing pipeline (columns or payloads of earlier joins)
   std::vector<NodeId> inner_keys;  // expressions of the build pipeline
-  std::vector<NodeId> payload;     // expressions of the build pipeline that the probing side can refer to; behind the
-                                   // quals not for semi and anti joins
+  std::vector<NodeId> payload;     // expressions of the build pipeline that the probing side can refer to; in semi and
+                                   // anti joins, only the quals can refer to them
   JoinKind kind = JoinKind::kInner;
   std::vector<NodeId> quals;  // conjuncts over the probing row and the payload; must not raise
-  // Not kNone: the inner key is a polygon, the outer keys are a point or its coordinates, x and y, in system `srid`.
-  // Candidates are the rows whose polygons the point matches. Not for right semi and anti joins.
-  // With has_tree(): the keys of both sides are a geometry, or the coordinates of a point. kNear: one side has the
-  // distance behind them, and a row's geometry has to be a point unless PostGIS decides.
+  // Not kNone: the inner key is a polygon, the outer keys are a point or its coordinates x and y, in system `srid`.
+  // Candidates are the rows whose polygons the point matches. Not for right semi and anti joins. With has_tree(): the
+  // keys of each side are a geometry, or the coordinates of a point. kNear: one side has the distance as its last key.
+  // A row whose geometry is not a point is a fallback row.
   SpatialMatch spatial = SpatialMatch::kNone;
   int32_t srid = 0;
 };
@@ -139,44 +139,44 @@ struct Aggregate {
   NodeId second = kNoNode;  // argument
 };
 
-/// Of a projection only the first `rows` rows in the order of `key` are wanted. The engine may give more; whoever sorts
-/// them decides about equal keys. Text keys are ordered by bytes.
+/// The first `rows` rows of a projection in the order of `key`. The engine may give more; whoever sorts them decides
+/// about equal keys. Text keys are ordered by bytes.
 struct TopRows {
-  int64_t rows = 0;  // 0: all rows are wanted
+  int64_t rows = 0;  // 0: all rows are needed
   NodeId key = kNoNode;
   bool descending = false, nulls_first = false;
-  std::vector<NodeId> checked;  // rows for which one of these cannot be computed are fallback rows, wherever they stand
+  std::vector<NodeId> checked;  // rows with an error in one of these are fallback rows, whatever their place
   std::vector<NodeId> partition =
       {};                 // not empty: the first rows of each set of rows with equal values of these are wanted
-  bool distinct = false;  // of `partition`: those with one of the first `rows` keys, not of the first `rows` rows
+  bool distinct = false;  // with `partition`: rows with one of the first `rows` keys, not the first `rows` rows
 };
 
-/// Types whose values are sorted. Decimals have their scales beside them.
+/// Types whose values can be sorted. Decimals cannot: their scales are in the values.
 constexpr bool is_sortable(registry::TypeId type) {
   return registry::orders_as_register(type) && type != registry::TypeId::kDecimal;
 }
 
-/// The most that one program may have. The registers of tile code and the lengths of its lists have 16 bits: a pipeline
-/// has a register for each node at most, and a few for each aggregate and output. The planner leaves to PostgreSQL what
-/// would need more, verify() refuses it.
+/// Limits of one program. The registers of tile code and the lengths of its lists have 16 bits: a pipeline has at most
+/// a register for each node, and a few for each aggregate and output. The planner leaves larger queries to PostgreSQL,
+/// and verify() rejects them.
 inline constexpr size_t kMostNodes = 20 << 10;
 inline constexpr size_t kMostAggregates = 1 << 11;
 inline constexpr size_t kMostOutputs = 1 << 12;  // of a sink: columns, keys, payload of a join
 
-/// A column that a projection's batches are sorted by, each on its own; see op/sort/sorted_rows.hpp. Texts by bytes.
+/// A column that each batch of a projection is sorted by; see op/sort/sorted_rows.hpp. Texts are ordered by bytes.
 struct SortKey {
   uint32_t output = 0;
   bool descending = false, nulls_first = false;
 };
 
-/// Group keys of a pipeline with grouping sets, which are bits of a word.
+/// Most group keys of a pipeline with grouping sets: each is a bit of a word.
 inline constexpr size_t kMostSetKeys = 64;
 
 enum class SinkKind : uint8_t { kBuild, kProject, kAggregate };
 
-/// source -> quals -> joins (each with quals of its own that need its payload) -> sink. Unmatched rows of a right or
-/// full join's build side join the others behind it; behind a right semi or anti join there are no others. Joins that
-/// such a join follows have no say in join_quals.
+/// source -> quals -> joins (each with quals of its own that need its payload) -> sink. Unmatched build rows of a right
+/// or full join go to the later joins; a right semi or anti join is the last one. join_quals are evaluated after all
+/// joins, so joins before such a join contribute none.
 struct Pipeline {
   uint32_t source = 0;
   std::vector<NodeId> quals;       // conjuncts over columns of the source
@@ -185,7 +185,7 @@ struct Pipeline {
   SinkKind sink = SinkKind::kProject;
   std::vector<NodeId> outputs;          // kProject: columns of the result
   TopRows top;                          // kProject
-  std::vector<SortKey> order;           // kProject; empty: batches are as the rows come
+  std::vector<SortKey> order;           // kProject; empty: batches are in the order of the rows
   std::vector<NodeId> group_keys;       // kAggregate; empty = one group
   std::vector<uint64_t> grouping_sets;  // kAggregate: for each set, bit k = group key k is in it; empty: one, of all
   std::vector<Aggregate> aggregates;    // kAggregate
@@ -201,24 +201,25 @@ struct Program {
   std::vector<Pipeline> pipelines;
 };
 
-/// A join key that is a column of the last pipeline's source, whatever integer type it is widened to.
+/// A join key that is a column of the last pipeline's source, even if it is widened to another integer type.
 struct KeyColumn {
   uint32_t join, key, column;
 };
 
-/// Those of the last pipeline without which a row of the source is of no use: it has to have a match.
+/// The key columns of the last pipeline whose join a row of the source has to pass, so that rows without a match are
+/// not needed.
 std::vector<KeyColumn> deciding_key_columns(const Program& program);
 
-/// True when no rows match in `join`: one of its conditions is false or null by itself, parameters filled in. False
-/// where a key can be an error, which PostgreSQL finds before it asks for the conditions.
+/// True when no rows match in `join`, because one of its conditions is constant false or null, parameters filled in.
+/// False where a key can be an error, which PostgreSQL would find before it evaluates the conditions.
 bool matches_nothing(const Program& program, const Join& join);
 
 /// True when the value of a parameter may be Constant::unheld.
 bool can_be_unheld(const Constant& constant);
 
-/// Calls f(id, node) for the expression and everything below it, once for each node. Where f returns a bool, arguments
-/// of nodes with false are left out. Expressions share parts, and chains of them are as long as the query's text
-/// allows: the time is that of the nodes, and the stack does not grow with them.
+/// Calls f(id, node) for the expression and everything below it, once for each node. If f returns a bool, false leaves
+/// out the node's arguments. Expressions share parts, and are as deep as the query's text allows. The time is in
+/// proportion to the nodes, and the stack does not grow with the depth.
 template <class F>
 void visit(const Program& program, NodeId id, F&& f) {
   std::vector<bool> seen(size_t{id} + 1);
@@ -244,8 +245,8 @@ void visit(const Program& program, NodeId id, F&& f) {
 /// True when evaluating expression `id` can fail for some rows (overflow, division by zero, ...).
 bool can_raise(const Program& program, NodeId id);
 
-/// True when the text of expression `id` stays where it is as long as the execution lasts: literals, payloads of
-/// joins, and columns of a source whose text is stable. Sinks must copy any other.
+/// True when the text of expression `id` stays in place as long as the execution lasts: literals, payloads of joins,
+/// and columns of a source with stable text. Sinks must copy any other text.
 bool has_stable_text(const Program& program, NodeId id, bool stable_source);
 
 }  // namespace strom::engine::plan

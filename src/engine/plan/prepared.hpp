@@ -1,5 +1,5 @@
-// Which functions take a constant in a form that is made for them when a pipeline begins to run, instead of its bytes.
-// See docs/dev/prepared.md; what makes the forms is op/prepared.
+// Tells which functions take a constant in a prepared form, made when a pipeline begins to run, instead of its bytes.
+// See docs/dev/prepared.md; op/prepared makes the forms.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ enum class PreparedForm : uint8_t {
   kRegexAnyCase,  // in any case
 };
 
-/// Number of the argument, which is a constant then.
+/// The number of the argument that has the form, and is a constant then.
 struct PreparedArgument {
   PreparedForm form = PreparedForm::kNone;
   int number = -1;
@@ -28,7 +28,7 @@ constexpr PreparedArgument prepared_argument(registry::FunctionId function) {
   }
 }
 
-/// That of argument `number`.
+/// The form of argument `number`.
 constexpr PreparedForm prepared_form(registry::FunctionId function, int number) {
   const PreparedArgument prepared = prepared_argument(function);
   return prepared.number == number ? prepared.form : PreparedForm::kNone;

@@ -110,13 +110,14 @@ const char* match_name(SpatialMatch match) {
 
 namespace {
 
-/// What is yet to be printed: a node, or the text between nodes.
+/// What is still to be printed: a node, or the text between nodes.
 struct Pending {
   NodeId node = kNoNode;
   std::string text;
 };
 
-/// The node's name and what stands before its arguments; these and what closes it are pending, the last first.
+/// Returns the node's name and what precedes its arguments. Pushes the arguments and the closing text to `pending`, the
+/// last first.
 std::string print_head(const Program& program, const Node& n, std::vector<Pending>* pending) {
   std::string text;
   switch (n.kind) {
@@ -140,7 +141,7 @@ std::string print_head(const Program& program, const Node& n, std::vector<Pendin
 }  // namespace
 
 std::string print_node(const Program& program, NodeId id) {
-  constexpr size_t kMostText = 1 << 16;  // what is shared is printed wherever it is used, which can be very often
+  constexpr size_t kMostText = 1 << 16;  // shared nodes are printed at each use, which can be very often
   std::string text;
   std::vector<Pending> pending{{id, {}}};
   while (!pending.empty()) {

@@ -10,7 +10,7 @@
 
 namespace strom::engine::plan {
 
-/// Of what follows, and of what enumerators of the program stand for.
+/// Version of the format, and of the meaning of the program's enumerators.
 inline constexpr uint32_t kProgramVersion = 7;
 
 /// Versioned, little endian, position independent.

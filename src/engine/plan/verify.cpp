@@ -45,7 +45,7 @@ class Verifier {
   }
 
  private:
-  /// What tile code can number.
+  /// Checks the limits that tile code can number.
   Status sizes() const {
     if (p_.nodes.size() > kMostNodes) return bad("too many nodes");
     for (const Join& j : p_.joins)
@@ -138,8 +138,8 @@ class Verifier {
     return join.kind != JoinKind::kSemi && join.kind != JoinKind::kAnti;
   }
 
-  /// Every column and payload below `id` exists in the pipeline: payloads of its first `joins` joins, and of join
-  /// `tried`, whose quals they are.
+  /// Checks that every column and payload below `id` exists in the pipeline: payloads of its first `joins` joins, and
+  /// of join `tried` if `id` is one of the join's quals.
   Status scope(const Pipeline& pipeline, NodeId id, size_t joins, uint32_t tried = UINT32_MAX) {
     if (id >= p_.nodes.size()) return bad("node out of range");
     Status status = Status::ok();
@@ -258,7 +258,7 @@ class Verifier {
     return point || coordinates ? Status::ok() : bad("point of a spatial join");
   }
 
-  /// A geometry or two coordinates on each side, and for kNear a distance behind one of them.
+  /// Checks that each side has a geometry or two coordinates, and for kNear that one side also has a distance.
   Status tree_join(const Join& j) const {
     using registry::Phys;
     int distances = 0;

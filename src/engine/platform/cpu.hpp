@@ -1,6 +1,6 @@
-// The CPU as a platform: one thread owns the tile, a loop over its rows is an ordinary contiguous loop. Built once per
-// instruction set (engine/inst/tile_cpu.cpp); everything that is not inlined depends on a type of the anonymous
-// namespace, so that no instantiation can be shared between instruction sets by the linker.
+// The CPU as a platform: one thread owns the tile, and a loop over its rows is an ordinary contiguous loop. Built once
+// per instruction set (engine/inst/tile_cpu.cpp). Everything that is not inlined depends on a type of the anonymous
+// namespace, so that the linker cannot share an instantiation between instruction sets.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@
 namespace strom::engine::platform {
 namespace {
 
-/// The math library at hand is the one that PostgreSQL calls.
+/// The math library is the one that PostgreSQL calls.
 inline constexpr bool kHostMath = true;
 
-/// Adds to a counter that the threads of a tile share; returns what it was.
+/// Adds to a counter that the threads of a tile share; returns the former value.
 STROM_INLINE int64_t fetch_add(int64_t* counter, int64_t value) {
   const int64_t before = *counter;
   *counter = before + value;
@@ -35,7 +35,7 @@ STROM_INLINE int compare_bytes(const char* a, const char* b, int64_t bytes) {
 STROM_INLINE void copy_bytes(char* to, const char* from, int64_t bytes) {
   if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
 }
-/// Offset of the first `needle`, which is not empty; -1: there is none.
+/// Offset of the first `needle`, which is not empty; -1: it does not occur.
 STROM_INLINE int64_t find_bytes(const char* in, int64_t bytes, const char* needle, int64_t needle_bytes) {
   if (bytes <= 0) return -1;
   const void* found = memmem(in, static_cast<size_t>(bytes), needle, static_cast<size_t>(needle_bytes));
@@ -137,7 +137,7 @@ struct Cpu {
   STROM_INLINE void add(T* target, T value) const {
     *target += value;
   }
-  /// Of every thread of the tile.
+  /// Adds the value of every thread of the tile.
   template <class T>
   STROM_INLINE void add_all(T* target, T value) const {
     *target += value;
@@ -145,7 +145,7 @@ struct Cpu {
   STROM_INLINE void mark(uint8_t* flag) const {
     if (__atomic_load_n(flag, __ATOMIC_RELAXED) == 0) __atomic_store_n(flag, uint8_t{1}, __ATOMIC_RELAXED);
   }
-  /// What others may change meanwhile.
+  /// Reads a word that others may change meanwhile.
   STROM_INLINE int32_t look(const volatile int32_t* word) const { return __atomic_load_n(word, __ATOMIC_RELAXED); }
   STROM_INLINE void add_i128(__int128* target, __int128 value) const { *target += value; }
   /// Replaces *target by `value` when better(value, *target).

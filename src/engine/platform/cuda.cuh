@@ -12,14 +12,14 @@
 namespace strom::engine::platform {
 
 inline constexpr int kCudaBlockThreads = 128;
-/// That a multiprocessor runs at a time, hence 64 registers for a thread. The kernel is compiled for it by its bounds,
-/// which override the limit that all functions have on nvcc's command line.
+/// Blocks that a multiprocessor runs at a time, hence 64 registers for a thread. The kernel's launch bounds have this
+/// number and override the limit that nvcc's command line sets for all functions.
 inline constexpr int kCudaBlocks = 8;
 
 /// The device's math library rounds differently from the one that PostgreSQL calls.
 inline constexpr bool kHostMath = false;
 
-/// Adds to a counter that the threads of a tile share; returns what it was.
+/// Adds to a counter that the threads of a tile share; returns the former value.
 __host__ __device__ __forceinline__ int64_t fetch_add(int64_t* counter, int64_t value) {
 #if defined(__CUDACC__) && !defined(__CUDA_ARCH__)
   return *counter + value;  // nvcc's host pass: never called
@@ -38,7 +38,7 @@ __host__ __device__ __forceinline__ int compare_bytes(const char* a, const char*
 __host__ __device__ __forceinline__ void copy_bytes(char* to, const char* from, int64_t bytes) {
   for (int64_t i = 0; i < bytes; ++i) to[i] = from[i];
 }
-/// Offset of the first `needle`, which is not empty; -1: there is none.
+/// Offset of the first `needle`, which is not empty; -1: it does not occur.
 __host__ __device__ __forceinline__ int64_t find_bytes(const char* in, int64_t bytes, const char* needle,
                                                        int64_t needle_bytes) {
   for (int64_t i = 0; i + needle_bytes <= bytes; ++i)
@@ -46,7 +46,7 @@ __host__ __device__ __forceinline__ int64_t find_bytes(const char* in, int64_t b
   return -1;
 }
 
-/// An accumulator in shared memory, which has atomic additions of 32 bits alone.
+/// An accumulator in shared memory, where atomic additions have 32 bits only.
 template <class T>
 struct Own {
   T* at;
@@ -86,7 +86,7 @@ struct Cuda {
   __device__ __forceinline__ void sync() const { __syncthreads(); }
   __device__ __forceinline__ bool any(bool flag) const { return __syncthreads_or(flag ? 1 : 0) != 0; }
 
-  /// Warps write their survivors behind those of the warps before them; all threads return the total.
+  /// Warps write their positions behind those of the warps before them; all threads return the total.
   __device__ __forceinline__ int compact(const uint8_t* keep, int n, int32_t* positions) const {
     constexpr int kWarps = kCudaBlockThreads / 32;
     __shared__ int warp_counts[kWarps];
@@ -123,13 +123,13 @@ struct Cuda {
   __device__ __forceinline__ uint32_t fetch_add(uint32_t* counter, uint32_t value) const {
     return atomicAdd(counter, value);
   }
-  /// Returns what was there: `expected` when it is `wanted` now.
+  /// Returns the former value; if that is `expected`, *target is now `wanted`.
   __device__ __forceinline__ uint32_t compare_and_swap(uint32_t* target, uint32_t expected, uint32_t wanted) const {
     return atomicCAS(target, expected, wanted);
   }
-  /// What the thread has stored is there for all that see what it stores later.
+  /// Makes the thread's earlier stores visible to all that see its later ones.
   __device__ __forceinline__ void publish() const { __threadfence(); }
-  /// What other blocks have published: past the cache of this multiprocessor, which does not learn of their stores.
+  /// Reads what other blocks have published, past this multiprocessor's cache, which does not see their stores.
   template <class T>
   __device__ __forceinline__ T load_shared(const T* from) const {
     if constexpr (sizeof(T) <= 8) {
@@ -189,7 +189,7 @@ struct Cuda {
   }
 
   __device__ __forceinline__ void mark(uint8_t* flag) const { *flag = 1; }
-  /// What others may change meanwhile.
+  /// Reads a word that others may change meanwhile.
   __device__ __forceinline__ int32_t look(const volatile int32_t* word) const { return *word; }
   /// Two limbs with a carry: the order of additions does not matter for the final sum.
   __device__ __forceinline__ void add_i128(__int128* target, __int128 value) const {
@@ -207,7 +207,7 @@ struct Cuda {
       improve_as<unsigned>(target, value, better);
     else if constexpr (sizeof(T) == 8)
       improve_as<unsigned long long>(target, value, better);
-    else if (better(value, *target))  // 128 bits: only ever called by for_each_alone
+    else if (better(value, *target))  // 128 bits: only called by for_each_alone
       *target = value;
   }
 
@@ -236,7 +236,7 @@ struct Cuda {
     return memory;
   }
 
-  /// As add_i128(): with a carry, and most values are short, so that one addition does.
+  /// As add_i128(), with carries. Most values are short, so that one addition is enough.
   template <int kLimbs, class T>
   __device__ __forceinline__ void add_limbs(T* target, T value) const {
     auto* limbs = reinterpret_cast<unsigned*>(target);

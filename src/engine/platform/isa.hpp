@@ -1,4 +1,4 @@
-// Instruction sets that the tile code is built for, and the one that this computer has. Host only.
+// Instruction sets that the tile code is built for, and the one of this computer. Host only.
 #pragma once
 
 #include <cstdint>

@@ -19,8 +19,8 @@
 
 namespace strom::engine::platform {
 
-/// Shared memory of a block for its accumulators. With what compact() has of it, 8 blocks take 64 kB, which a
-/// multiprocessor of any supported architecture has: registers do not let it run more.
+/// Bytes of a block's shared memory for its accumulators. Together with compact()'s memory, 8 blocks take 64 kB, which
+/// a multiprocessor of any supported architecture has. The registers do not allow more blocks.
 inline constexpr int kOwnBytes = 8064;
 
 }  // namespace strom::engine::platform

@@ -14,7 +14,7 @@ enum Member : uint16_t {
 #undef STROM_EXTRACT
 };
 
-/// Instruction `instr`, which calls row `member` of the group.
+/// Executes `instr`, which calls row `member` of the group.
 template <class P>
 STROM_KERNEL void execute_group(const P& p, TileState& s, const TileInstr& instr, uint16_t member) {
   using namespace registry;

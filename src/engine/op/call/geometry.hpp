@@ -12,8 +12,8 @@ namespace strom::engine::op {
 
 using geo::PairPredicate;
 
-/// A tile of points of a prepared polygon, of which all rows have the same: most points are outside of its box, which
-/// vectors tell at once. Only the others are asked about one by one. False: the tile is left to call_by_row().
+/// Locates a tile of points in a prepared polygon that is the same in all rows. Most points are outside of its box, and
+/// vectors find these at once; only the others are located one by one. False: call_by_row() has to do the tile.
 template <class P, PairPredicate predicate>
 STROM_KERNEL bool locate_tile(const P& p, TileState& s, const TileInstr& instr) {
   for (const uint16_t reg : {instr.a, instr.b, instr.c})
@@ -51,7 +51,8 @@ struct IsOfPrepared<expr::PreparedAndNumbers<predicate>> : std::true_type {};
 
 namespace geometry {
 
-/// What execute_group() of this group finds before op::call(), and does the same, by whole tiles where that is faster.
+/// execute_group() of this group finds this function before op::call(). It does the same, but by whole tiles where that
+/// is faster.
 template <class P, class F, int kArgs, expr::TypeId r, expr::TypeId a, expr::TypeId b, expr::TypeId c, uint32_t kTraits>
 STROM_INLINE void call(const P& p, TileState& s, const TileInstr& instr) {
   if constexpr (IsOfPrepared<F>::value && !P::kDevice) {

@@ -10,7 +10,7 @@ namespace strom::engine::op {
 
 using namespace block;
 
-/// Flags of a strict function's result: nulls and errors of the arguments, and rows for which eval says so.
+/// Makes the flags of a strict function's result: nulls and errors of the arguments, and errors that eval has returned.
 template <class P, class Eval>
 STROM_INLINE void finish_call(const P& p, TileState& s, const TileInstr& instr, uint16_t b, bool raised,
                               Eval eval_again) {
@@ -60,8 +60,8 @@ STROM_KERNEL void call_binary(const P& p, TileState& s, const TileInstr& instr) 
   });
 }
 
-/// A function that makes text or nulls, or has three arguments: rows with a flag are left out, as their arguments can
-/// be anything and should not cost memory.
+/// For functions that make text or nulls, or have three arguments. Rows with a flag are left out, because their
+/// arguments can be anything and should not cost memory.
 template <class P, class F, int kArgs, bool kGivesFlag, class R, class A, class B, class C>
 STROM_KERNEL void call_by_row(const P& p, TileState& s, const TileInstr& instr) {
   const expr::Context context{s.code->single_byte, &s.text, static_cast<int>(instr.imm)};

@@ -15,7 +15,7 @@ namespace strom::engine::expr {
 
 namespace {
 
-constexpr int64_t kMemory = 4 << 20;  // of a compiled expression; RE2 gets slower rather than use more
+constexpr int64_t kMemory = 4 << 20;  // of a compiled expression; at this limit RE2 gets slower
 constexpr int64_t kUsualMemory = 64 << 10;
 
 re2::RE2::Options options_of(bool any_case) {
@@ -28,7 +28,7 @@ re2::RE2::Options options_of(bool any_case) {
   return options;
 }
 
-/// One of a worker's own, as compiled expressions are not shared well: threads would wait for each other's caches.
+/// A compiled expression of one worker. Workers do not share it, because they would wait for each other's caches.
 class WorkerRegex final : public op::WorkerForm {
  public:
   WorkerRegex(std::string_view pattern, bool any_case, bool ascii_only)
@@ -60,7 +60,8 @@ class PreparedRegex final : public op::PreparedConstant {
   const bool any_case_;
 };
 
-/// Characters whose classes depend on a collation: those beyond ASCII, and separators that only some take for blanks.
+/// True when no character's class depends on a collation. It does for characters beyond ASCII, and for separators that
+/// only some collations take for blanks.
 bool is_plain_ascii(StrView text) {
   for (int64_t i = 0; i < text.len; ++i) {
     const auto c = static_cast<uint8_t>(text.ptr[i]);
@@ -91,7 +92,7 @@ std::unique_ptr<PreparedConstant> prepare_regex(const std::string& translation, 
 }
 
 bool is_regex(const std::string& pattern, bool any_case) {
-  constexpr size_t kMostKnown = 1000;  // the same statements come again
+  constexpr size_t kMostKnown = 1000;  // kept because the same statements come again
   thread_local std::map<std::pair<std::string, bool>, bool> known;
   if (known.size() > kMostKnown) known.clear();
   const auto [found, is_new] = known.try_emplace({pattern, any_case}, false);

@@ -8,10 +8,10 @@
 
 namespace strom::engine::op {
 
-/// RE2 takes it; not so when it would be too large.
+/// True when RE2 accepts the pattern. It rejects patterns that would be too large.
 bool is_regex(const std::string& pattern, bool any_case);
 
-/// Of a translation, with the byte that engine/expr/regex.hpp puts before it.
+/// Prepares a translation, which begins with the byte of engine/expr/regex.hpp.
 std::unique_ptr<PreparedConstant> prepare_regex(const std::string& translation, bool any_case);
 
 }  // namespace strom::engine::op

@@ -18,7 +18,7 @@ void write_segment(PipelineWriter* writer, const std::vector<NodeId>& quals, con
   writer->end_filter(mask, {mask}, name);
 }
 
-/// Of columns of that kind, whose loading takes time.
+/// True when the expression reads a column of this kind whose loading takes time.
 bool reads_late(const PipelineWriter& writer, NodeId id, Phys phys) {
   bool reads = false;
   if (writer.source().late)
@@ -27,9 +27,9 @@ bool reads_late(const PipelineWriter& writer, NodeId id, Phys phys) {
   return reads;
 }
 
-/// Conjuncts that are always evaluated here go together over dense tiles, behind them those over numerics that are yet
-/// to be converted, then those over text that may have to be inflated; those that may leave rows to PostgreSQL follow
-/// one by one.
+/// Writes conjuncts whose order is free. First those that never fail, together over dense tiles; then those over
+/// numerics that have to be converted; then those over text that may be compressed; last, one by one, those that can
+/// make fallback rows.
 void write_stretch(PipelineWriter* writer, const std::vector<NodeId>& stretch) {
   std::vector<NodeId> safe, numeric, packed, risky;
   for (NodeId qual : stretch)
@@ -45,8 +45,8 @@ void write_stretch(PipelineWriter* writer, const std::vector<NodeId>& stretch) {
 
 }  // namespace
 
-// A conjunct that can be an error in PostgreSQL stays where it is in PostgreSQL's order: none behind it may drop a row
-// that PostgreSQL would have evaluated it for, and none before it may leave one.
+// A conjunct that can be an error in PostgreSQL keeps its place in PostgreSQL's order. A later conjunct must not drop a
+// row for which PostgreSQL would have evaluated it, and an earlier one must not keep a row from being dropped.
 void write_filters(PipelineWriter* writer) {
   std::vector<NodeId> stretch;
   for (NodeId qual : writer->pipeline().quals) {

@@ -1,6 +1,6 @@
-// Logic and filtering: three-valued AND, OR, NOT, null tests, CASE, and dropping rows of a tile. Single source.
-// A flag plane holds kNullFlag or kErrorFlag per value; an error counts only where PostgreSQL would have evaluated
-// the expression, so AND and OR look at the left side first, and CASE at the branch that was taken.
+// Logic and filtering: three-valued AND, OR, NOT, null tests, CASE, and dropping rows of a tile. Single source. A flag
+// plane holds kNullFlag or kErrorFlag per value. An error counts only where PostgreSQL would have evaluated the
+// expression. So AND and OR look at the left side first, and CASE at the branch that is taken.
 #pragma once
 
 #include "engine/block/row_order.hpp"
@@ -71,7 +71,7 @@ STROM_KERNEL void null_test(const P& p, TileState& s, const TileInstr& instr, ui
   p.sync();
 }
 
-/// kIsNotTrue. Errors stay.
+/// kIsNotTrue. Errors are kept.
 template <class P>
 STROM_KERNEL void is_not_true(const P& p, TileState& s, const TileInstr& instr) {
   const uint8_t* a = values<uint8_t>(s, instr.a);
@@ -171,7 +171,7 @@ STROM_KERNEL void reflag(const P& p, TileState& s, const TileInstr& instr, Flags
   p.sync();
 }
 
-/// kKeepWhere: an aggregate's argument where its FILTER holds.
+/// kKeepWhere: an aggregate's argument where the aggregate's FILTER is true.
 template <class P>
 STROM_KERNEL void keep_where(const P& p, TileState& s, const TileInstr& instr) {
   reflag(p, s, instr, [](uint8_t flags, bool holds, uint8_t of_condition) -> uint8_t {
@@ -179,23 +179,23 @@ STROM_KERNEL void keep_where(const P& p, TileState& s, const TileInstr& instr) {
   });
 }
 
-/// kAssume. The condition is a constant as a rule.
+/// kAssume. The condition is usually a constant.
 template <class P>
 STROM_KERNEL void assume(const P& p, TileState& s, const TileInstr& instr) {
   reflag(p, s, instr, [](uint8_t flags, bool holds, uint8_t) -> uint8_t { return holds ? flags : flags | kErrorFlag; });
 }
 
-/// The running tile is contiguous, but has rows that TileState::selection has not. Those are computed like the others,
-/// and dropped at the end of the segment (select_rows()). `taken` is without them.
+/// True when the running tile is contiguous and has hidden rows (TileState::selection). Hidden rows are computed like
+/// the others, and dropped at the end of the segment (select_rows()). `taken` does not count them.
 STROM_INLINE bool is_masked(const TileState& s) { return s.rows == nullptr && s.taken < s.count; }
 
-/// mask[i] (0 or 1) of a masked tile's rows that are not there becomes 0.
+/// Copies mask[i] (0 or 1), with 0 for hidden rows of a masked tile.
 template <class P>
 STROM_INLINE void drop_missing_rows(const P& p, const TileState& s, const uint8_t* mask, uint8_t* out) {
   const uint8_t* const bits = s.selection + ((s.morsel_begin + s.dense_base) >> 3);
   const int whole = s.count >> 3;
   p.for_each(whole, [&](int i) {
-    // Each byte gets one bit of eight; what is not 0 becomes 1.
+    // Spreads eight bits to eight bytes; the carry turns each byte that is not 0 into 1.
     constexpr uint64_t kCopies = 0x0101010101010101, kOneEach = 0x8040201008040201, kCarry = 0x7F7F7F7F7F7F7F7F;
     const uint64_t spread = bits[i] * kCopies & kOneEach;
     const uint64_t kept = base::load_once<uint64_t>(mask + 8 * i) & ((spread + kCarry) >> 7 & kCopies);
@@ -204,8 +204,8 @@ STROM_INLINE void drop_missing_rows(const P& p, const TileState& s, const uint8_
   for (int i = 8 * whole; i < s.count; ++i) out[i] = mask[i] & (bits[i >> 3] >> (i & 7) & 1);
 }
 
-/// Appends the tile's rows with an error in one of the registers of list `errors` to the fallback buffer and leaves
-/// 1 in scratch_mask for all others. Returns whether there was one. The caller has made sure that they fit.
+/// Appends the tile's rows with an error in one of the registers of list `errors` to the fallback buffer, and writes 1
+/// to scratch_mask for all others. Returns whether there was an error. The caller has checked that the buffer has room.
 template <class P>
 STROM_KERNEL bool take_fallback_rows(const P& p, TileState& s, ListRef errors) {
   const uint16_t* list = s.code->lists + errors;
@@ -245,7 +245,7 @@ STROM_KERNEL bool take_fallback_rows(const P& p, TileState& s, ListRef errors) {
   return true;
 }
 
-/// kGate: after it no register of list imm has an error; registers of list c keep their values for the rows left.
+/// kGate: drops rows with an error in a register of list imm. Registers of list c keep their values for the rows left.
 template <class P>
 STROM_KERNEL void gate(const P& p, TileState& s, const TileInstr& instr) {
   if (!take_fallback_rows(p, s, instr.imm)) return;
@@ -318,7 +318,7 @@ STROM_INLINE void append(const P& p, TileState& s, uint32_t next, ListRef carrie
   p.sync();
 }
 
-/// The tile that was appended first moves behind the rows that came later.
+/// Moves the tile that was appended first behind the rows that came later.
 STROM_INLINE void put_oldest_last(TileState& s, SegmentBuffer& buffer) {
   const int later = buffer.count - kTileRows;
   if (later <= 0) return;
@@ -327,7 +327,7 @@ STROM_INLINE void put_oldest_last(TileState& s, SegmentBuffer& buffer) {
   for (int i = 0; i < later; ++i) buffer.rows[i] = s.scratch_positions[i];
 }
 
-/// End of a kFilter segment. Without a mask, rows without an error go on.
+/// End of a kFilter segment. Without a mask, all rows without an error go on.
 template <class P>
 STROM_INLINE void filter_rows(const P& p, TileState& s, uint32_t segment) {
   const Segment& seg = s.code->segments[segment];

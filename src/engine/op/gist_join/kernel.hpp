@@ -1,5 +1,5 @@
-// Joins by where points lie in polygons, probing side: geo::CellIndex says of each probing row in which of the build
-// rows' polygons its point lies. Build rows are tried in ascending order. Single source.
+// Joins by where points lie in polygons, probing side. geo::CellIndex tells for each probing row in which build rows'
+// polygons its point lies. Build rows are tried in ascending order. Single source.
 #pragma once
 
 #include "engine/block/candidates.hpp"
@@ -12,12 +12,12 @@ namespace strom::engine::op {
 
 using namespace block;
 
-/// Whether the table's join takes a point with this answer for a match.
+/// True when a point with this answer is a match of the table's join.
 STROM_INLINE bool is_match(const SpatialTable& table, geo::Answer answer) {
   return (table.accepts >> static_cast<int>(answer) & 1) != 0;
 }
 
-/// The points of a tile's rows: of two registers of coordinates, or of one of geometries.
+/// The points of a tile's rows: from two registers of coordinates, or from one register of geometries.
 class TilePoints {
  public:
   STROM_INLINE TilePoints(const TileState& s, const SpatialTable& table, const uint16_t* keys)
@@ -32,7 +32,7 @@ class TilePoints {
     }
   }
 
-  /// Reads the point of row i. Flags: kNullFlag where it has none, kErrorFlag where PostGIS has to decide.
+  /// Reads the point of row i. Flags: kNullFlag where the row has no point, kErrorFlag where PostGIS has to decide.
   STROM_INLINE uint8_t read(int i, geo::Point* point) const {
     uint8_t flag = 0;
     if (first_flags_ != nullptr) flag |= first_flags_[i];
@@ -62,8 +62,8 @@ class TilePoints {
   const StrView* geometries_ = nullptr;
 };
 
-/// The first build row that the point matches, and whether there are more of them. All polygons of the cell are asked:
-/// kErrorFlag when PostGIS has to decide about one.
+/// The first build row that the point matches, and whether there are more. All polygons of the cell are checked:
+/// kErrorFlag when PostGIS has to decide about one of them.
 STROM_INLINE uint8_t first_match(const SpatialTable& table, const geo::CellIndex& index, uint32_t cell,
                                  geo::Point point, uint32_t candidate, uint32_t* row, bool* has_more) {
   while (candidate != geo::CellIndex::kNoCandidate) {
@@ -79,7 +79,7 @@ STROM_INLINE uint8_t first_match(const SpatialTable& table, const geo::CellIndex
   return 0;
 }
 
-/// Of the first entries of a cell, which are as a rule those of one or two polygons.
+/// Fetches the edges of a cell's first entries, which usually belong to one or two polygons.
 template <class P>
 STROM_INLINE void fetch_edges(const P& p, const geo::CellIndex& index, uint32_t candidate) {
   constexpr uint32_t kFetched = 3;
@@ -94,7 +94,7 @@ STROM_INLINE void fetch_edges(const P& p, const geo::CellIndex& index, uint32_t 
   }
 }
 
-/// Rows whose cells, entries and edges are fetched ahead of use on the CPU. On a device other threads run meanwhile.
+/// How many rows ahead the CPU fetches cells, entries and edges. A device runs other threads meanwhile.
 inline constexpr int kProbedAhead = 128;
 
 /// kFindCandidate of a join by points: registers as TileOp says.

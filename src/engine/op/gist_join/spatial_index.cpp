@@ -18,7 +18,7 @@ using registry::StrView;
 
 namespace {
 
-/// Cells that are looked through for a fallback row before all rows are its candidates.
+/// Most cells that are searched for a fallback row. With more cells, all rows become its candidates.
 constexpr int64_t kMostCells = 1 << 16;
 
 uint8_t bit(Answer answer) { return static_cast<uint8_t>(1u << static_cast<int>(answer)); }
@@ -35,14 +35,14 @@ uint8_t accepted(plan::SpatialMatch match) {
   return 0;
 }
 
-/// task(0) … task(tasks - 1), each on a thread of its own if that can be had.
+/// Runs task(0) … task(tasks - 1), each on its own thread if one can be started.
 void run_on_threads(int tasks, const std::function<void(int)>& task) {
   std::vector<std::thread> threads;
   const base::BlockedSignals blocked;
   int begun = 1;
   try {
     for (; begun < tasks; ++begun) threads.emplace_back(task, begun);
-  } catch (const std::system_error&) {  // no more threads to be had
+  } catch (const std::system_error&) {  // no more threads can be started
   }
   task(0);
   for (; begun < tasks; ++begun) task(begun);
@@ -58,7 +58,7 @@ int64_t SpatialIndex::wanted_memory() const {
 }
 
 Status SpatialIndex::build(const std::vector<uint32_t>&, int threads, JoinTable* table) {
-  // What fewer polygons take a thread is no time.
+  // Fewer polygons take less time than a thread's start.
   constexpr int64_t kRowsOfThread = 64;
   std::vector<geo::GeometryBytes> geometries;
   for (int64_t row = 0; row < rows_.count; ++row) {
@@ -83,7 +83,7 @@ void SpatialIndex::add_arrays(const JoinTable& table, std::vector<TableArray>* a
   arrays->push_back({offsetof(JoinTable, spatial.cells), table.spatial.cells_bytes});
 }
 
-/// Rows with a polygon that reaches a cell of the box. False: these would be too many cells.
+/// Rows with a polygon that reaches a cell of the box. False: the box has too many cells.
 bool SpatialIndex::find_in_box(const geo::Box& box, std::set<uint32_t>* rows) const {
   const geo::CellIndex index(cells_);
   const geo::CellIndexHeader& h = index.header();

@@ -21,11 +21,11 @@ class SpatialIndex final : public JoinIndex {
   int64_t memory() const override { return static_cast<int64_t>(image_.capacity() * sizeof(uint64_t)); }
   void find(const std::vector<HostColumn>& keys, std::vector<int64_t>* found) const override;
   static void add_arrays(const block::JoinTable& table, std::vector<TableArray>* arrays);
-  /// For an image that somebody else owns.
+  /// Uses an image that somebody else owns.
   void adopt(const char* cells) { cells_ = cells; }
 
   double probe_cost() const override { return 1; }
-  /// Whether there are more.
+  /// Whether there are more candidates.
   std::optional<registry::Phys> more_phys() const override { return registry::Phys::kBool; }
   int write_candidates(JoinWriter* writer, size_t position, int rows) const override;
   int write_following(JoinWriter* writer, size_t position, int rows) const override;

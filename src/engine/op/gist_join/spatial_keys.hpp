@@ -1,5 +1,5 @@
-// Keys of joins by where geometries lie, on the host: a geometry, or the two coordinates of a point, and a distance
-// behind them where the join has one on this side. Used by the indexes of op/gist_join and op/tree_join.
+// Keys of spatial joins on the host: a geometry or the two coordinates of a point, followed by a distance where the
+// join has one on this side. Used by the indexes of op/gist_join and op/tree_join.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace strom::engine::op {
 
 class SpatialKeys {
  public:
-  /// `srid`: of points that are given by their coordinates. The columns stay where they are.
+  /// `srid`: of points given by their coordinates. `keys` must outlive this object.
   SpatialKeys(const std::vector<HostColumn>& keys, int32_t srid)
       : keys_(keys),
         srid_(srid),
@@ -24,11 +24,11 @@ class SpatialKeys {
   bool is_null(int64_t row) const;
   double distance(int64_t row) const { return number(keys_.size() - 1, row); }
   geo::Point coordinates(int64_t row) const { return {number(0, row), number(1, row)}; }
-  /// Not by coordinates. False: no geometry of the plane.
+  /// Only for keys that are geometries. False: no geometry of the plane.
   bool open(int64_t row, geo::SerializedGeometry* geometry) const;
   int32_t srid(int64_t row) const;
-  /// What the row's geometry covers. False: it is not known, since it has no finite box, or one beyond the largest
-  /// float, which stored boxes are clamped to.
+  /// The box of the row's geometry. False: the box is unknown, because it is not finite or exceeds the largest float,
+  /// to which stored boxes are clamped.
   bool box(int64_t row, geo::Box* box) const;
 
  private:

@@ -1,5 +1,5 @@
-// Tile code of probes that are compiled apart (kFindCandidate, kNextCandidate): the keys are registers of their list.
-// Both return what JoinIndex says. Used by the indexes of op/gist_join and op/tree_join.
+// Tile code of separately compiled probes (kFindCandidate, kNextCandidate): their keys are the registers of a list.
+// Both functions return what JoinIndex specifies. Used by the indexes of op/gist_join and op/tree_join.
 #pragma once
 
 #include "engine/op/join/join_writer.hpp"

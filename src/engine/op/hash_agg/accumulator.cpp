@@ -17,7 +17,7 @@ using registry::StrView;
 
 namespace {
 
-/// f(T{}) for the type T of a minimum or maximum of `phys`, of all but texts.
+/// f(T{}) for the type T of a minimum or maximum of `phys`, for all types but text.
 template <class F>
 void with_number_type(Phys phys, F&& f) {
   switch (phys) {
@@ -30,7 +30,7 @@ void with_number_type(Phys phys, F&& f) {
   }
 }
 
-/// f(&a, b) for the states at `into` and `from`, the first of which is written back.
+/// Calls f(&a, b) for copies of the states at `into` and `from`, and writes the first one back.
 template <class T, class F>
 void update(void* into, const void* from, F f) {
   T a, b;
@@ -45,7 +45,7 @@ void add(void* into, const void* from) {
   update<T>(into, from, [](T* a, const T& b) { agg::combine_sums(a, b); });
 }
 
-/// Of all but minima and maxima.
+/// Combines all accumulators but minima and maxima.
 void add_up(const AggregateCode& code, void* into, const void* from) {
   switch (code.acc) {
     case AccKind::kCountRows:
@@ -100,7 +100,7 @@ std::array<uint8_t, kLargestAccumulator> empty_accumulator(const AggregateCode& 
   switch (code.acc) {
     case AccKind::kMinSpan:
     case AccKind::kMaxSpan: write(agg::span_identity(less)); break;
-    // Which no sum changes by, not even that of -0 alone; an average begins with 0.
+    // -0 changes no sum, not even a sum of -0 alone. An average begins with 0.
     case AccKind::kSumF32: write(-0.0f); break;
     case AccKind::kSumF64: write(-0.0); break;
     case AccKind::kMin:

@@ -1,5 +1,5 @@
-// Accumulators on the host: what one is that has seen nothing, and how two become one. Dispatches to the families of
-// engine/agg. Used by group_table.cpp and shared_memory.cpp.
+// Accumulators on the host: the empty one, and combining two into one. Dispatches to the families of engine/agg. Used
+// by group_table.cpp and shared_memory.cpp.
 #pragma once
 
 #include <algorithm>
@@ -13,17 +13,17 @@ namespace strom::engine::op {
 inline constexpr size_t kLargestAccumulator =
     std::max({sizeof(registry::SquareSums), sizeof(registry::DecimalSum), sizeof(registry::PairMoments)});
 
-/// An accumulator that has seen nothing, and zeros behind it.
+/// An empty accumulator, and zeros behind it.
 std::array<uint8_t, kLargestAccumulator> empty_accumulator(const block::AggregateCode& code);
 
-/// First 8 bytes of an accumulator that has seen nothing, and zeros where it has fewer.
+/// First 8 bytes of an empty accumulator; zeros fill up a shorter one.
 uint64_t accumulator_identity(const block::AggregateCode& code);
 
-/// Adds what the accumulator at `from` has seen to the one at `into`; both have seen something. True when the order of
-/// the two decides which of two equal values stays.
+/// Adds the accumulator at `from` to the one at `into`; neither is empty. True when their order decides which of two
+/// equal values stays.
 bool combine_accumulators(const block::AggregateCode& code, void* into, const void* from);
 
-/// Some aggregate depends on the order of the rows by more than the last digits.
+/// True when the aggregate depends on the order of the rows by more than the last digits.
 bool depends_on_order(const block::AggregateCode& code);
 
 }  // namespace strom::engine::op

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t kFirstHashedGroups = 4096;
 
-/// Appends the values that codes of a join table stand for.
+/// Appends the values of the codes of a join table.
 void append_coded(const HostColumn& column, const JoinBuild& build, const std::vector<uint32_t>& codes,
                   std::vector<uint8_t>* values, std::vector<uint8_t>* flags) {
   std::vector<uint32_t> rows;
@@ -26,7 +26,7 @@ void append_coded(const HostColumn& column, const JoinBuild& build, const std::v
   for (const uint32_t row : rows) flags->push_back(column.is_null(row) ? block::kNullFlag : 0);
 }
 
-/// Of kNone and kDirect: the number of a group is made of the codes of its keys.
+/// For kNone and kDirect: a group's number is computed from the codes of its keys.
 class DirectIndex final : public GroupIndex {
  public:
   DirectIndex(const Assembly& assembly, block::GroupTable* table) : assembly_(assembly), table_(*table) {}
@@ -60,7 +60,7 @@ class DirectIndex final : public GroupIndex {
   block::GroupTable& table_;
 };
 
-/// Of kHashed: open addressing over slots, groups are numbered as they come.
+/// For kHashed: open addressing over slots; groups are numbered as they come.
 class HashIndex final : public GroupIndex {
  public:
   HashIndex(const Assembly& assembly, block::GroupTable* table)
@@ -141,7 +141,7 @@ class HashIndex final : public GroupIndex {
     return find_or_add(from, group, from.hash_of(group, kept), kept);
   }
 
-  // Slots are the lower bits of the hash.
+  // The upper bits, because slots are the lower bits of the hash.
   uint64_t part_of(uint32_t group, int bits) const override { return hashes_[group] >> (64 - bits); }
 
   void own_text(TextStore* texts) override {
@@ -249,7 +249,7 @@ class HashIndex final : public GroupIndex {
     std::memcpy(values_[key].data() + mine * size, other.values_[key].data() + group * size, size);
   }
 
-  /// 0 and -0 are one group, which has the key that was met first.
+  /// 0 and -0 are one group. Its key is the one that came first.
   void keep_first_keys(uint32_t mine, const HashIndex& other, uint32_t group) {
     if (positions_[mine] <= other.positions_[group]) return;
     positions_[mine] = other.positions_[group];
@@ -263,7 +263,7 @@ class HashIndex final : public GroupIndex {
   std::vector<uint64_t> hashes_;
   std::vector<std::vector<uint8_t>> values_, flags_;  // of each key
   std::vector<block::TableColumn> views_;
-  std::vector<int64_t> positions_;  // where each group was met first; empty unless asked for
+  std::vector<int64_t> positions_;  // where each group came first; empty unless asked for
   uint32_t positioned_ = 0;         // groups whose positions are known
   uint32_t owned_ = 0;              // groups whose text keys have been copied
   const KeyMask all_;
@@ -286,7 +286,7 @@ void append_items(const uint8_t* from, size_t size, const std::vector<uint32_t>&
   const size_t begin = to->size();
   to->resize(begin + groups.size() * size);
   uint8_t* at = to->data() + begin;
-  size_t in_line = 0;  // groups of a hashed table leave as they lie there
+  size_t in_line = 0;  // leading groups that are consecutive, as all groups of a hashed table are
   while (in_line < groups.size() && groups[in_line] == groups.front() + in_line) ++in_line;
   if (in_line > 0) std::memcpy(at, from + groups.front() * size, in_line * size);
   for (size_t i = in_line; i < groups.size(); ++i) std::memcpy(at + i * size, from + groups[i] * size, size);

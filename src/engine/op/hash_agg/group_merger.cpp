@@ -8,7 +8,7 @@ namespace strom::engine::op {
 namespace {
 
 constexpr uint32_t kGroupsWorthMerging = 1024;
-/// With less memory, the parts' first tables would take it all.
+/// With less memory, the first tables of the parts would take all of it.
 constexpr int64_t kLeastSharedBudget = 4 << 20;
 
 }  // namespace
@@ -59,8 +59,8 @@ bool GroupMerger::are_shared(const HostGroupTable& groups) const {
   return groups.has_keys() && budget_ >= kLeastSharedBudget;
 }
 
-/// Those of which no table of an earlier morsel can come any more. Each part takes them one after another, different
-/// parts at the same time.
+/// Merges the tables that no table of an earlier morsel can precede any more. Each part takes them one after another,
+/// and different parts work at the same time.
 void GroupMerger::merge_due() {
   {
     std::lock_guard lock(order_mutex_);
@@ -99,7 +99,7 @@ void GroupMerger::drop_due(size_t place) {
   done_.push_back(std::move(table));
 }
 
-/// With lanes the caller has the part's lock.
+/// With lanes, the caller holds the part's lock.
 void GroupMerger::absorb(const HostGroupTable& groups, uint64_t number) {
   HashPart& part = parts_[number];
   std::unique_lock lock(part.mutex, std::defer_lock);
@@ -117,13 +117,13 @@ void GroupMerger::absorb(const HostGroupTable& groups, uint64_t number) {
   part.bytes = 0;
 }
 
-/// How large the others are is a matter of time.
+/// With lanes, only the part's own size counts: the size of the others depends on time.
 bool GroupMerger::is_over_budget(const HashPart& part, int64_t all) const {
   if (lanes_ == 0) return all > budget_;
   return part.bytes > budget_ / static_cast<int64_t>(HostGroupTable::kParts);
 }
 
-/// Groups that come again in other batches.
+/// Pushes groups that can come again in other batches.
 void GroupMerger::push_partial(const HostGroupTable& groups) {
   has_partial_groups_ = true;
   push_(groups.emit(program_, pipeline_));
@@ -180,7 +180,7 @@ bool GroupMerger::finish_parts(const std::vector<HostGroupTable*>& workers, bool
   return true;
 }
 
-/// Many groups leave merged by each grouping set; the receiver merges few in less time than it takes here.
+/// Pushes many groups merged by each grouping set. Few groups are merged faster by the receiver.
 void GroupMerger::push_groups(const HostGroupTable& groups) {
   if (pipeline_.grouping_sets.empty() || !groups.has_keys() || groups.count() < kGroupsWorthMerging) {
     push_(groups.emit(program_, pipeline_));

@@ -1,5 +1,5 @@
-// Where the groups of a pipeline's workers meet: tables that are flushed before the end, in parts by hash, and all of
-// them at the end. Used by exec/pipeline_run.hpp.
+// Merges the groups of a pipeline's workers: tables that are flushed before the end, in parts by hash, and all tables
+// at the end. Used by exec/pipeline_run.hpp.
 #pragma once
 
 #include <array>
@@ -17,33 +17,33 @@
 
 namespace strom::engine::op {
 
-/// Sums of floats and equal values of which one stays depend on the order in which tables are merged. With lanes that
-/// order is one of the source's rows: tables that are flushed meet in the order of the morsels that filled them, and at
-/// the end the lanes' own in turn. Without, a table is merged when it comes.
+/// Sums of floats, and which of two equal values stays, depend on the order in which tables are merged. With lanes,
+/// that order follows the source's rows: flushed tables are merged in the order of the morsels that filled them, and at
+/// the end the lanes' own tables in turn. Without lanes, a table is merged when it comes.
 class GroupMerger {
  public:
   using Push = std::function<void(std::shared_ptr<const ResultBatch>)>;
-  /// `budget`: bytes of all parts. `lanes`: 0 for none.
+  /// `budget`: bytes of all parts. `lanes`: 0 for no lanes.
   GroupMerger(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, int64_t budget, size_t lanes,
               Push push);
 
-  /// Takes a table that a worker flushes while it runs morsel `number`; gives back an empty one that is done with, or
-  /// nullptr. Any thread.
+  /// Takes a table that a worker flushes while it runs morsel `number`. Returns an empty table for reuse, or nullptr.
+  /// Any thread.
   std::unique_ptr<HostGroupTable> take(std::unique_ptr<HostGroupTable> groups, int64_t number);
-  /// With lanes: morsel `number` has been run. Any thread.
+  /// With lanes: tells that morsel `number` has been run. Any thread.
   void end_morsel(int64_t number);
 
-  /// After all morsels: pushes what is left, merged into as few batches as the budget allows. False, and nothing is
-  /// pushed, when `ties_matter` and equal values met that are not the same.
+  /// Called after all morsels. Pushes the remaining groups, merged into as few batches as the budget allows. False, and
+  /// nothing is pushed, when `ties_matter` and two values met that are equal but not the same.
   bool finish(const std::vector<HostGroupTable*>& workers, bool ties_matter);
 
-  /// Some group is in more than one batch.
+  /// True when some group is in more than one batch.
   bool has_partial_groups() const { return has_partial_groups_; }
   int64_t flushes() const { return flushes_; }
   int64_t peak_memory() const { return peak_; }
 
  private:
-  /// Tables are merged here, and leave as partial groups when all outgrow the budget.
+  /// A part that merges tables. It leaves as partial groups when all parts exceed the budget.
   struct HashPart {
     std::mutex mutex;
     std::unique_ptr<HostGroupTable> table;
@@ -78,8 +78,8 @@ class GroupMerger {
   // With lanes.
   const size_t lanes_;
   std::mutex order_mutex_;
-  int64_t first_left_ = 0;                                           // all morsels before it have been run
-  std::set<int64_t> run_;                                            // and these behind it
+  int64_t first_left_ = 0;                                           // all earlier morsels have been run
+  std::set<int64_t> run_;                                            // later morsels that have been run
   std::multimap<int64_t, std::unique_ptr<HostGroupTable>> waiting_;  // by the number of their morsel
   std::deque<Due> due_;
   std::vector<std::unique_ptr<HostGroupTable>> done_;

@@ -14,7 +14,7 @@ using registry::StrView;
 
 namespace {
 
-/// Bytes of text that nothing refers to before they are looked at.
+/// Bytes of unused text after which used text is copied to a new store.
 constexpr int64_t kMostReplacedText = 1 << 20;
 
 }  // namespace
@@ -50,7 +50,7 @@ void HostGroupTable::allocate(uint32_t capacity) {
   resize_accumulators(before);
 }
 
-/// To the capacity of the index, which was `from`.
+/// Grows the accumulators from capacity `from` to the index's capacity.
 void HostGroupTable::resize_accumulators(uint32_t from) {
   const uint32_t capacity = table_.capacity;
   rows_.resize(capacity, 0);
@@ -190,7 +190,7 @@ void HostGroupTable::add_group(uint32_t into, const HostGroupTable& other, uint3
   }
 }
 
-/// Adds each group of `other` with rows to group find(group), unless that is kNoRow.
+/// Adds each group of `other` that has rows to group find(group), unless that is kNoRow.
 template <class Find>
 void HostGroupTable::add_groups(const HostGroupTable& other, Find find) {
   for (uint32_t group = 0; group < other.table_.count; ++group) {

@@ -1,5 +1,5 @@
-// Groups and accumulators of one worker on the host: memory, growth, merging of workers, and emission as a result. How
-// groups are found is the GroupIndex's.
+// Groups and accumulators of one worker on the host: memory, growth, merging of workers, and emission as a result. A
+// GroupIndex finds the groups.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class HostGroupTable {
   /// The arrays that view() points to, in its order: those of the index, rows, and for each aggregate nulls and values
   /// (0 bytes for counts).
   std::vector<GroupArray> arrays();
-  /// A view whose arrays are elsewhere, in the order of arrays(), and what its other pointers have to point to.
+  /// A view whose arrays are elsewhere, in the order of arrays(), and the arrays for its other pointers.
   struct PlacedView {
     block::GroupTable table;
     std::vector<block::TableColumn> keys;
@@ -37,27 +37,27 @@ class HostGroupTable {
   /// See GroupIndex. Tables without keys do not grow.
   bool has_keys() const { return index_->has_keys(); }
   /// Copies text keys of groups that are new since the last call, and texts of min and max, where their memory will not
-  /// last: before the chunk is left and before the arena of computed text is emptied.
+  /// last. Called before the chunk is left and before the arena of computed text is emptied.
   void own_text();
   /// Makes room for `groups` groups, more than before, where groups are added as rows come.
   void grow_to(uint32_t groups);
   uint32_t capacity() const { return table_.capacity; }
-  /// Forgets all groups.
+  /// Removes all groups.
   void reset();
-  /// Adds the groups of `other`, made from the same assembly, whose texts stay where they are.
+  /// Adds the groups of `other`, which has the same assembly. Its texts are not copied.
   void merge(const HostGroupTable& other);
-  /// The same, but copies what text the groups need.
+  /// The same, but copies the texts that the groups need.
   void absorb(const HostGroupTable& other);
-  /// The same of those groups whose hash falls into part `part` of kParts. With keys only.
+  /// The same for those groups whose hash falls into part `part` of kParts. Only for groups with keys.
   void absorb(const HostGroupTable& other, uint64_t part);
   static constexpr int kPartBits = 4;
   static constexpr uint64_t kParts = 1 << kPartBits;
-  /// As merge(), by some of the keys: bit k of `kept` stands for group key k of the pipeline. With keys only; those
-  /// that are not kept have any value of their groups.
+  /// As merge(), by some of the keys: bit k of `kept` stands for group key k of the pipeline. Only for groups with
+  /// keys. A key that is not kept has the value of any of its groups.
   void merge_by(const HostGroupTable& other, uint64_t kept);
   /// See GroupIndex.
   int64_t note_positions(int64_t position) { return index_->note_positions(position); }
-  /// Which of two equal values is the minimum or maximum of a group depended on the order in which tables were merged.
+  /// True when the order of merging decided which of two equal values became a group's minimum or maximum.
   bool has_ties() const { return has_ties_; }
   uint32_t count() const { return table_.count; }
   /// All groups as a result batch; keys by Assembly::group_keys.
@@ -92,7 +92,7 @@ class HostGroupTable {
   std::vector<void*> value_pointers_;
   static constexpr int64_t kTextBlock = 64 << 10;
   TextStore texts_{kTextBlock};
-  int64_t replaced_text_ = 0;  // bytes in texts_ that nothing refers to
+  int64_t replaced_text_ = 0;  // bytes of texts_ that are not used any more
 };
 
 }  // namespace strom::engine::op

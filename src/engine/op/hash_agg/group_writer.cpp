@@ -18,7 +18,7 @@ using registry::TypeId;
 
 namespace {
 
-/// Groups whose numbers are computed from codes rather than looked up by hash.
+/// Most groups whose numbers are computed from codes; more are looked up by hash.
 constexpr uint64_t kMostDirectGroups = 1u << 16;
 
 // ---- arguments ----
@@ -36,7 +36,7 @@ int narrow_sum(PipelineWriter* writer, int reg, Phys phys, AccKind acc) {
   return narrow;
 }
 
-/// The first argument becomes null where the second is.
+/// Makes the first argument null where the second is null.
 void add_second_argument(PipelineWriter* writer, const plan::Aggregate& a, AccKind acc, AggregateInput* input) {
   input->second = writer->value(a.second);
   if (acc == AccKind::kPairMoments) input->second = narrow_sum(writer, input->second, input->code.phys, acc);
@@ -79,7 +79,7 @@ AggregateInput write_input(PipelineWriter* writer, JoinWriter* joins, const plan
   return input;
 }
 
-/// The accumulator holds a text that has to be copied before its source goes on.
+/// True when the accumulator holds a text that has to be copied before the source goes on.
 bool is_copied(const PipelineWriter& writer, const plan::Aggregate& a) {
   return is_best(registry::aggregate_info(a.id).acc) && writer.node(a.arg).type.phys() == Phys::kStr &&
          writer.is_copied(a.arg);
@@ -87,7 +87,7 @@ bool is_copied(const PipelineWriter& writer, const plan::Aggregate& a) {
 
 // ---- groups ----
 
-/// Group keys that come from joined tables are codes; all codes of a table are one.
+/// Group keys that come from joined tables are codes. All keys of one table share one code.
 class GroupKeys {
  public:
   GroupKeys(PipelineWriter* writer, JoinWriter* joins)
@@ -98,10 +98,10 @@ class GroupKeys {
       if (!sources()[i].coded) values_.push_back(writer_.value(nodes_[i]));
   }
 
-  /// Registers of keys that are no codes.
+  /// Registers of the keys that are not codes.
   const std::vector<int>& values() const { return values_; }
 
-  /// Here it is decided how groups are found.
+  /// Decides how groups are found.
   Grouping grouping() const {
     if (nodes_.empty()) return Grouping::kNone;
     return values_.empty() && products_ <= kMostDirectGroups ? Grouping::kDirect : Grouping::kHashed;
@@ -183,7 +183,7 @@ class GroupKeys {
   const std::vector<NodeId>& nodes_;
   std::map<uint32_t, int> codes_;  // join position -> register
   std::vector<int> values_;
-  uint64_t products_ = 1;  // of the numbers of codes, and no more than kMostDirectGroups + 1
+  uint64_t products_ = 1;  // the product of the numbers of codes, at most kMostDirectGroups + 1
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Hash aggregation: which group a row belongs to, and the sink that feeds the accumulators. Group keys that come from
-// joined tables are codes, given out when the join table was built; when their product is small the slot is computed
-// and nothing is hashed. Single source.
+// Hash aggregation: finds the group of each row, and the sink that feeds the accumulators. Group keys that come from
+// joined tables are codes, assigned when the join table was built. If the product of the counts of codes is small, the
+// slot is computed and nothing is hashed. Single source.
 #pragma once
 
 #include "engine/agg/accumulate.hpp"
@@ -41,7 +41,7 @@ STROM_INLINE void store_keys(const TileState& s, const uint16_t* keys, int i, ui
   }
 }
 
-/// Group of tile entry i, made when it is new, in a table that only this thread uses and that has room for it.
+/// The group of tile entry i; a new group is added. Only this thread uses the table, and the table has room.
 STROM_INLINE uint32_t find_group(const TileState& s, const uint16_t* keys, int i, uint64_t hash) {
   GroupTable& table = *s.groups;
   for (uint64_t slot = hash & table.slot_mask;; slot = (slot + 1) & table.slot_mask) {
@@ -59,9 +59,9 @@ STROM_INLINE uint32_t find_group(const TileState& s, const uint16_t* keys, int i
   }
 }
 
-/// The same for a table that the threads of all blocks share, without waiting for each other. A new group is written
-/// before its slot is taken; when another thread was faster with that slot, *spare keeps the number for the thread's
-/// next group. kNoRow when the table is full.
+/// The same for a table that the threads of all blocks share, without waiting. A new group is written before its slot
+/// is taken. If another thread takes that slot first, *spare keeps the group's number for the thread's next group.
+/// kNoRow when the table is full.
 template <class P>
 STROM_INLINE uint32_t find_shared_group(const P& p, const TileState& s, const uint16_t* keys, int i, uint64_t hash,
                                         uint32_t* spare) {
@@ -91,8 +91,8 @@ STROM_INLINE uint32_t find_shared_group(const P& p, const TileState& s, const ui
   }
 }
 
-/// kFindGroup. False, and groups_full is set, when there is no room for another group: only on a device, since a CPU
-/// thread has made sure of it before (room_for).
+/// kFindGroup. False, and groups_full is set, when there is no room for another group. That happens only on a device,
+/// since a CPU thread makes sure of room beforehand (room_for).
 template <class P>
 STROM_KERNEL bool find_groups(const P& p, TileState& s, const TileInstr& instr) {
   const uint16_t* keys = s.code->lists + instr.imm;
@@ -119,7 +119,7 @@ STROM_KERNEL bool find_groups(const P& p, TileState& s, const TileInstr& instr) 
   return !full;
 }
 
-/// Whether a tile finds room for its groups. Those of a device are made room for while it runs, see find_groups().
+/// True when a tile finds room for its groups. On a device, room is made while the tile runs, see find_groups().
 template <bool kSharesGroups>
 STROM_INLINE bool has_room_for_groups(const TileState& s) {
   return kSharesGroups || s.code->grouping != Grouping::kHashed || s.groups->capacity - s.groups->count >= kTileRows;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kArrayAlign = 16;
 
-/// Returns what so many groups take.
+/// Returns the bytes that `groups` groups take.
 uint32_t place_arrays(size_t groups, std::vector<block::OwnArrays>* arrays) {
   size_t used = 0;
   const auto take = [&](size_t item) {

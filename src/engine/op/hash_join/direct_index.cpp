@@ -14,7 +14,7 @@ using registry::Phys;
 
 namespace {
 
-/// Entries of a direct-address table: always affordable as a bitmap, else in proportion to the rows.
+/// Entries of a direct-address table that are always affordable as a bitmap. More must be in proportion to the rows.
 constexpr uint64_t kSmallRange = 1u << 23;
 constexpr uint64_t kRangePerRow = 64;
 constexpr uint64_t kMaxRange = 1u << 31;
@@ -44,7 +44,7 @@ std::optional<KeyEntries> dense_entries(const JoinRows& rows) {
   return KeyEntries{lowest, range};
 }
 
-/// As if there were duplicates.
+/// Computed as if there were duplicates.
 int64_t DirectIndex::wanted_memory() const {
   const uint64_t range = entries_.count;
   int64_t bytes = static_cast<int64_t>(range / 8);
@@ -57,7 +57,7 @@ uint64_t DirectIndex::entry_of(int64_t row) const {
   return static_cast<uint64_t>(int_key(rows_, row)) - static_cast<uint64_t>(entries_.lowest);
 }
 
-/// Whether no key has two rows that count.
+/// True when no key has two rows that are needed.
 bool DirectIndex::fill_bitmap() {
   bool unique = true;
   bitmap_.assign(entries_.count / 32 + 1, 0);

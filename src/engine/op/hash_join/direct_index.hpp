@@ -1,5 +1,5 @@
-// A direct-address table: an entry for each integer between the lowest and the highest key. A bitmap decides, build
-// rows and group codes are looked up for the rows that are left.
+// A direct-address table: an entry for each integer between the lowest and the highest key. A bitmap decides which rows
+// match; build rows and group codes are looked up for the rows that are left.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace strom::engine::op {
 
-/// Of a direct-address table.
+/// The entries of a direct-address table.
 struct KeyEntries {
   int64_t lowest = 0;  // key of the first one
   uint64_t count = 0;
 };
 
-/// Nothing when the keys of the rows are none of dense integers.
+/// Nothing when the keys of the rows are not dense integers.
 std::optional<KeyEntries> dense_entries(const JoinRows& rows);
 
 class DirectIndex final : public EqualKeysIndex {

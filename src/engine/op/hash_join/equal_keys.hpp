@@ -1,5 +1,5 @@
-// What the indexes over equal keys have in common: chains of rows with the same key, and looking rows up on the host.
-// Base of DirectIndex and HashIndex.
+// What the indexes over equal keys share: chains of rows with the same key, and lookups on the host. Base of
+// DirectIndex and HashIndex.
 #pragma once
 
 #include <unordered_map>
@@ -15,11 +15,11 @@ class EqualKeysIndex : public JoinIndex {
   void find(const std::vector<HostColumn>& keys, std::vector<int64_t>* found) const override;
 
  protected:
-  std::vector<uint32_t> next_;  // row -> next row with its key; empty: there are none
+  std::vector<uint32_t> next_;  // row -> next row with its key; empty: no row has a next one
 
  private:
   void index_rows() const;
-  mutable std::unordered_multimap<uint64_t, uint32_t> rows_by_hash_;  // made when first asked
+  mutable std::unordered_multimap<uint64_t, uint32_t> rows_by_hash_;  // made when first needed
 };
 
 inline const uint32_t* array_or_null(const std::vector<uint32_t>& array) {

@@ -17,7 +17,7 @@ namespace {
 
 uint64_t slots_for(int64_t rows) { return std::bit_ceil(static_cast<uint64_t>(rows) * 2 + 16); }
 
-/// Slots that the nearest caches do not hold, so that a bitmap before them pays; its bits for each slot.
+/// Tables with more slots do not fit the nearest caches, so a bitmap before them pays. kFilterBits: bits per slot.
 constexpr uint64_t kManySlots = 1 << 16, kFilterBits = 8;
 constexpr uint64_t kWordBits = 64;
 
@@ -51,7 +51,7 @@ Status HashIndex::build(const std::vector<uint32_t>&, int, JoinTable* table) {
   tags_.assign(slots, 0);
   filter_.assign(filter_words(slots), 0);
   const uint64_t filter_mask = filter_.size() * kWordBits - 1;
-  // Hashes of some rows first: then the table's memory is on its way when they are put there.
+  // Computes the hashes of some rows first: then the table's memory is on its way when the rows are inserted.
   constexpr int64_t kTogether = 256;
   uint64_t hashes[kTogether];
   for (int64_t first = 0; first < rows_.count; first += kTogether) {

@@ -1,6 +1,6 @@
-// Probes by equal keys. Dense integer keys use a direct-address table: a bitmap decides first, build rows and group
-// codes are looked up for survivors only. Other keys use an open-addressing table with tags, joins without keys try
-// every build row. Rows with a null key never match. Single source.
+// Probes by equal keys. Dense integer keys use a direct-address table: a bitmap decides first, and build rows and group
+// codes are looked up for the remaining rows only. Other keys use an open-addressing table with tags. Joins without
+// keys try every build row. Rows with a null key never match. Single source.
 #pragma once
 
 #include "engine/block/hash.hpp"
@@ -11,7 +11,7 @@ namespace strom::engine::op {
 
 using namespace block;
 
-/// kProbeDirect. Null keys give false, keys with errors keep them.
+/// kProbeDirect. Null keys give false; errors of keys are kept.
 template <class P>
 STROM_KERNEL void probe_direct(const P& p, TileState& s, const TileInstr& instr) {
   const DirectTable& table = s.joins[instr.imm].direct;
@@ -58,7 +58,7 @@ STROM_INLINE uint8_t key_flags(const TileState& s, const uint16_t* keys, int i) 
   return flag;
 }
 
-/// The build row of the table with a tile row's keys, none of which is null.
+/// The build row with the keys of a tile row, none of which is null.
 STROM_INLINE uint32_t find_in_hash(const TileState& s, const HashTable& table, const TableColumn* columns,
                                    const uint16_t* keys, uint64_t hash, int i) {
   const uint32_t tag = static_cast<uint32_t>(hash >> 32);
@@ -72,8 +72,8 @@ STROM_INLINE uint32_t find_in_hash(const TileState& s, const HashTable& table, c
   }
 }
 
-/// kProbeHash. Keys with errors keep them, so that it becomes a fallback row. A large table has a bitmap: where most
-/// rows have no match, it saves looks at memory that is far away, and their branches.
+/// kProbeHash. Errors of keys are kept, so that the row becomes a fallback row. A large table has a bitmap: where most
+/// rows have no match, it saves accesses to distant memory, and their branches.
 template <class P>
 STROM_KERNEL void probe_hash(const P& p, TileState& s, const TileInstr& instr) {
   const HashTable& table = s.joins[instr.imm].hash;

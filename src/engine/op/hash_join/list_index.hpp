@@ -1,4 +1,4 @@
-// No index: a join without keys tries every build row, each of which leads to the next one.
+// No index: a join without keys tries every build row. Each row leads to the next one.
 #pragma once
 
 #include <vector>

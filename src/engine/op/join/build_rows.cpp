@@ -28,7 +28,7 @@ Program build_rows_program(const Program& program, size_t position) {
     if (node.kind == NodeKind::kColumn) return true;
     return node.kind == NodeKind::kPayload && std::find(before.begin(), before.end(), node.imm >> 16) != before.end();
   };
-  // Other pipelines share the nodes, but they have been run.
+  // Other pipelines share the nodes, but they have already run.
   for (Node& node : result.nodes) {
     if (!has_no_row(node)) continue;
     node.imm = null_constant(&result, node.type);

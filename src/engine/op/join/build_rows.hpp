@@ -1,6 +1,6 @@
-// Rows of a join's build table that go on by themselves, as a pipeline of their own, which runs when the probing one
-// has ended: those without a match of right, full and right anti joins, those with one of right semi joins. Used by
-// exec/execution.cpp only.
+// Rows of a join's build table that go on by themselves. They are the source of a further pipeline, which runs after
+// the probing one: the rows without a match in right, full and right anti joins, and those with a match in right semi
+// joins. Used by exec/run_sequence.cpp only.
 #pragma once
 
 #include "engine/op/scan/chunk_source.hpp"
@@ -8,8 +8,8 @@
 
 namespace strom::engine::op {
 
-/// `program` with a last pipeline that begins with the build rows of the join at `position`: it has that join and those
-/// behind it; columns of the source and payloads of joins before are nulls.
+/// `program` with a last pipeline whose source is the build rows of the join at `position`. It has that join and the
+/// later ones. Columns of the original source and payloads of earlier joins are nulls.
 plan::Program build_rows_program(const plan::Program& program, size_t position);
 
 /// The rows of a build table as a source, without columns.

@@ -1,5 +1,5 @@
-// How an inner side that outgrows its budget is divided: by the hash of its keys, into parts whose sizes were counted.
-// Used by exec/inner_sides.cpp and op/join/join_table.cpp.
+// Divides an inner side that exceeds its budget: by the hash of its keys, into parts whose sizes were counted. Used by
+// exec/inner_sides.cpp and op/join/join_table.cpp.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct Partition {
   bool contains(uint64_t hash) const { return block::in_buckets(hash, first, last); }
 };
 
-/// What the rows of an inner side take, by bucket.
+/// Bytes of an inner side's rows, by bucket.
 class BucketSizes {
  public:
   void add(uint64_t hash, int64_t bytes) {
@@ -36,12 +36,12 @@ class BucketSizes {
   int64_t rows_ = 0;
 };
 
-/// An inner side in the parts that fit its budget, and the one that the running pass joins with.
+/// An inner side in parts that fit its budget, and the part that the running pass joins with.
 struct InnerPartitions {
   std::vector<Partition> parts{Partition{}};
   size_t at = 0;
   bool measured = false;  // the parts are final
-  int64_t rows = 0;       // of all parts, when they are
+  int64_t rows = 0;       // rows of all parts, once measured
 
   const Partition& current() const { return parts[at]; }
 };

@@ -14,7 +14,7 @@ using registry::StrView;
 
 namespace {
 
-/// At the beginning of the region.
+/// The beginning of the region.
 struct Header {
   JoinTable table;
   const uint32_t* code_rows;
@@ -40,12 +40,12 @@ size_t put_columns(const TableColumn* columns, size_t count, size_t rows, Device
   return views;
 }
 
-/// Pointers of the device as those of the mirror.
+/// Turns pointers of the device into pointers of the mirror.
 class Reader {
  public:
   explicit Reader(const MirroredBytes& region) : region_(region) {}
 
-  /// Moves a pointer to `count` items; nullptr stays. All of them have to be in the region.
+  /// Moves a pointer to `count` items; nullptr stays. All items must be in the region.
   template <class T>
   void move(T** pointer, uint64_t count) {
     if (*pointer == nullptr) return;
@@ -53,7 +53,7 @@ class Reader {
     is_good_ = is_good_ && offset <= region_.size && count <= (region_.size - offset) / sizeof(T);
     *pointer = is_good_ ? reinterpret_cast<T*>(const_cast<char*>(region_.host) + offset) : nullptr;
   }
-  /// The same of bytes.
+  /// The same for bytes.
   void move_bytes(void** pointer, uint64_t bytes) {
     auto* at = static_cast<char*>(*pointer);
     move(&at, bytes);

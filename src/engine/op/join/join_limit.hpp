@@ -1,5 +1,5 @@
-// What the planner has to know of joins: how many one pipeline takes, since it leaves further ones to PostgreSQL, and
-// what the index of an inner side takes.
+// What the planner has to know of joins: the most joins of one pipeline (further ones run in PostgreSQL), and the
+// memory of an inner side's index.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@ namespace strom::engine::op {
 
 inline constexpr size_t kMostJoins = 64;
 
-/// About the bytes that the index takes for a build row, whose geometry has `key_bytes` where `spatial` is one.
+/// About the bytes that the index takes for a build row. If `spatial` is a spatial match, the row's geometry has
+/// `key_bytes`.
 int64_t index_row_memory(plan::SpatialMatch spatial, int64_t key_bytes);
 
 }  // namespace strom::engine::op

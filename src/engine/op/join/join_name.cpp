@@ -18,8 +18,8 @@ using plan::NodeKind;
 
 namespace {
 
-/// Writes expressions so that equal ones have equal bytes, whatever else their programs have. Each item has a length or
-/// a count before it where it could have several, so that no two lists of items have the same bytes.
+/// Writes expressions so that equal ones have equal bytes, whatever else their programs have. An item that can have
+/// several lengths has its length or count before it, so that no two lists of items have the same bytes.
 class Writer {
  public:
   explicit Writer(const plan::Program& program, const plan::Source& source) : program_(program), source_(source) {}
@@ -32,7 +32,7 @@ class Writer {
     numbers(static_cast<uint32_t>(ids.size()));
     for (const NodeId id : ids) expression(id);
   }
-  /// False when some part of it has no text.
+  /// False when some part has no text.
   bool is_whole() const { return is_whole_; }
   BuildText take() { return is_whole_ ? std::move(result_) : BuildText(); }
 
@@ -43,7 +43,7 @@ class Writer {
   }
   void type(const plan::ValueType& type) { numbers(static_cast<uint16_t>(type.type), type.scale); }
 
-  /// One that was written before is its number.
+  /// An expression that was written before is written as its number.
   void expression(NodeId id) {
     constexpr uint8_t kAgain = 0xff;
     std::vector<NodeId> open{id};
@@ -63,7 +63,7 @@ class Writer {
     }
   }
 
-  /// All but its arguments.
+  /// Everything but the arguments.
   void head(const Node& node) {
     numbers(static_cast<uint8_t>(node.kind));
     type(node.type);
@@ -107,7 +107,7 @@ BuildText build_text(const plan::Program& program, uint32_t join, const JoinNeed
   if (!pipeline.joins.empty()) return {};
   Writer writer(program, program.sources[pipeline.source]);
   writer.numbers(kJoinImageVersion, plan::kProgramVersion, single_byte);
-  // Marks are the query's.
+  // Marks belong to the query, so the name does not depend on them.
   writer.numbers(needs.any_match, needs.rows, static_cast<uint32_t>(needs.group_columns.size()));
   for (const uint32_t column : needs.group_columns) writer.numbers(column);
   writer.numbers(static_cast<uint8_t>(self.spatial), self.srid);

@@ -11,14 +11,14 @@
 
 namespace strom::engine::op {
 
-/// A column in register layout that owns its values, or one of a cached image; text stays where it was, or is in
-/// the build's store.
+/// A column in register layout that owns its values, or a column of a cached image. Texts stay in place, or are in the
+/// build's store.
 struct HostColumn {
   registry::Phys phys = registry::Phys::kI32;
   std::vector<uint8_t> values;  // phys_size bytes each
   std::vector<uint8_t> flags;   // empty: no nulls
   int64_t rows = 0;
-  block::TableColumn cached{};  // with data: instead of the values and flags above
+  block::TableColumn cached{};  // if it has data, it replaces the values and flags above
 
   void append(const void* from, const uint8_t* from_flags, int64_t count);
   void append_constant(const plan::Constant& value, TextStore* texts);
@@ -31,7 +31,7 @@ struct HostColumn {
     const uint8_t* of = cached.data != nullptr ? cached.flags : flags.empty() ? nullptr : flags.data();
     return of != nullptr && (of[row] & block::kNullFlag);
   }
-  /// Some value is none that the engine holds.
+  /// True when some value is unheld.
   bool has_errors() const;
   block::TableColumn view() const;
   int64_t memory() const { return static_cast<int64_t>(values.capacity() + flags.capacity()); }
@@ -54,7 +54,7 @@ struct JoinRows {
   bool has_null_key(int64_t row) const;
   bool has_same_key(int64_t a, int64_t b) const;
   uint64_t key_hash(int64_t row) const;
-  /// Of the first key, where it is a text or a geometry.
+  /// Bytes of the first key, if it is a text or a geometry.
   int64_t key_bytes(int64_t row) const {
     const bool has_bytes = keys[0].phys == registry::Phys::kStr && !keys[0].is_null(row);
     return has_bytes ? static_cast<const registry::StrView*>(keys[0].at(row))->len : 0;

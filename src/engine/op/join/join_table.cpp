@@ -13,7 +13,7 @@ using registry::Phys;
 
 namespace {
 
-/// Texts of rows that are added by value share blocks.
+/// Block size for the texts of rows that are added one by one.
 constexpr int64_t kTextBlock = 4096;
 
 }  // namespace
@@ -180,7 +180,7 @@ Status JoinBuild::finish(int64_t memory_limit, int threads) {
   return Status::ok();
 }
 
-/// What is the query's own of a finished table.
+/// Sets what each query has of its own of a finished table.
 void JoinBuild::set_views() {
   for (const HostColumn& key : rows_.keys) key_views_.push_back(key.view());
   for (const HostColumn& column : rows_.payload) payload_views_.push_back(column.view());
@@ -190,7 +190,7 @@ void JoinBuild::set_views() {
   table_.payload = payload_views_.data();
 }
 
-/// Of rows with the same key none is marked, the first, or all.
+/// Marks rows with the same key. Among these, none is marked, or the first one, or all.
 void JoinBuild::mark_same_keys() {
   if (table_.next == nullptr) return;
   for (size_t row = 0; row < matched_.size(); ++row) {

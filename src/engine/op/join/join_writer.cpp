@@ -21,7 +21,7 @@ using registry::TypeId;
 
 namespace {
 
-/// Fraction of rows that a probe lets through to be done before the filters.
+/// A probe that lets through at most this fraction of rows comes before the filters.
 constexpr double kSelectiveProbe = 0.05;
 
 MatchKind match_kind(JoinKind kind) {
@@ -50,7 +50,7 @@ double rank(const Program& program, const JoinInfo& info) {
 
 bool is_ready(const Program& program, const Pipeline& pipeline, uint32_t join, const std::set<uint32_t>& done) {
   bool ready = true;
-  // Build rows that go on by themselves go to the joins behind, and not to those before.
+  // Build rows that go on by themselves go to later joins, and not to earlier ones.
   for (uint32_t other : pipeline.joins) {
     if (other == join) break;
     if (plan::marks_matches(program.joins[join].kind) || plan::marks_matches(program.joins[other].kind))
@@ -104,7 +104,8 @@ size_t JoinWriter::position_of(uint32_t join) const {
 
 // ---- build rows ----
 
-/// The key alone says everything: a bitmap decides, the build row is looked up again wherever it is needed.
+/// True when the key alone decides: a bitmap tells which rows match, and the build row is looked up again wherever it
+/// is needed.
 bool JoinWriter::is_lookup(size_t position) const {
   return index(position).has_test() && table(position).unique && join_at(position).quals.empty() &&
          !plan::marks_matches(join_at(position).kind);
@@ -126,7 +127,7 @@ int JoinWriter::payload(const Node& n) {
   const int reg = tiles_.new_register(n.type.phys());
   VirtualInstr& load =
       tiles_.emit(TileOp::kLoadPayload, reg, rows, -1, -1, static_cast<uint32_t>(position) << 16 | (n.imm & 0xffff));
-  // While matches are looked for, a row without a candidate may be among the others.
+  // While matches are sought, some rows may have no candidate.
   if (may_miss(position) || join_at(position).kind == JoinKind::kAnti) load.flags = block::kMayMiss;
   return reg;
 }
@@ -157,8 +158,8 @@ int JoinWriter::join_key(NodeId id) {
 
 // ---- probes ----
 
-/// A bitmap that few rows pass is worth more than the filters: fewer columns are streamed. Not past conjuncts that
-/// can fail, whose errors count for rows without a match, too.
+/// A bitmap that few rows pass comes before the filters, because then fewer columns are streamed. It never comes before
+/// conjuncts that can fail: their errors count for rows without a match, too.
 bool JoinWriter::keys_precede_quals() const {
   if (pipeline().quals.empty() || tiles_.out().joins.empty() || !index(0).has_test()) return false;
   const JoinKind kind = join_at(0).kind;
@@ -176,7 +177,7 @@ void JoinWriter::emit_key_filter() {
   tiles_.end_filter(mask, {mask}, join_name(0));
 }
 
-/// Of a pipeline over the rows of its first join's table: those that go on by themselves.
+/// For a pipeline over the rows of its first join's table: keeps the rows that go on by themselves.
 void JoinWriter::emit_build_rows() {
   const int rows = tiles_.row_register(0);
   int mask = tiles_.new_register(Phys::kBool);
@@ -220,7 +221,7 @@ void JoinWriter::emit_probe(size_t position) {
 
 void JoinWriter::emit_lookup(size_t position, const std::string& name) {
   const JoinKind kind = join_at(position).kind;
-  if (kind == JoinKind::kLeft) {  // every row goes on, and who needs the build row looks it up
+  if (kind == JoinKind::kLeft) {  // every row goes on; the build row is looked up where it is needed
     tiles_.emit_gate(outer_keys(position));
     return;
   }
@@ -244,7 +245,7 @@ void JoinWriter::emit_existence(size_t position, const std::string& name) {
   tiles_.end_filter(mask, {mask}, name);
 }
 
-/// Columns of the probing row that the quals refer to: a row with an error in them becomes a fallback row before its
+/// Columns of the probing row that the quals refer to. A row with an error in them becomes a fallback row before its
 /// candidates are tried.
 std::vector<int> JoinWriter::qual_columns(size_t position) {
   std::vector<int> columns;
@@ -255,7 +256,7 @@ std::vector<int> JoinWriter::qual_columns(size_t position) {
   return columns;
 }
 
-/// As JoinIndex::write_candidates(), for a join in which nothing matches.
+/// As JoinIndex::write_candidates(), for a join without any match.
 int JoinWriter::emit_no_candidate(size_t position, int rows) {
   const int mask = tiles_.new_register(Phys::kBool);
   tiles_.emit(TileOp::kFirstRow, rows, -1, -1, -1, static_cast<uint32_t>(position)).flags = block::kNoMatch;
@@ -263,7 +264,7 @@ int JoinWriter::emit_no_candidate(size_t position, int rows) {
   return mask;
 }
 
-/// All others: a segment that finds the first candidate, and one that tries one after the other.
+/// All other joins: a segment that finds the first candidate, and one that tries one candidate after another.
 void JoinWriter::emit_match(size_t position, const std::string& name) {
   const plan::Join& join = join_at(position);
   const int rows = tiles_.row_register(position);
@@ -309,7 +310,7 @@ void JoinWriter::emit_match(size_t position, const std::string& name) {
 
 namespace {
 
-/// All expressions of a pipeline behind its filters, but for group keys.
+/// All expressions of a pipeline after its filters, except group keys.
 std::vector<NodeId> expressions_but_group_keys(const Program& program, uint32_t index) {
   const Pipeline& pipeline = program.pipelines[index];
   std::vector<NodeId> ids = sink_nodes(program, index);

@@ -1,5 +1,5 @@
-// What joins of all kinds do with build rows: which of them go on, what is read of them, and trying one candidate after
-// the other. How they are found is the kernels' of each kind (op/hash_join). Single source.
+// What joins of all kinds do with build rows: they decide which rows go on, read payloads, and try one candidate after
+// another. The kernels of each kind (op/hash_join and others) find the candidates. Single source.
 #pragma once
 
 #include "engine/block/hash.hpp"
@@ -46,7 +46,8 @@ STROM_KERNEL void is_unmatched(const P& p, TileState& s, const TileInstr& instr)
   p.sync();
 }
 
-/// kInPartition. Keys with errors are in every partition, so that it becomes a fallback row and PostgreSQL says which.
+/// kInPartition. Rows with key errors are in every partition, so they become fallback rows and PostgreSQL finds the
+/// partition.
 template <class P>
 STROM_KERNEL void in_partition(const P& p, TileState& s, const TileInstr& instr) {
   const uint64_t* hashes = values<uint64_t>(s, instr.a);
@@ -115,7 +116,7 @@ STROM_KERNEL void load_code(const P& p, TileState& s, const TileInstr& instr) {
   p.sync();
 }
 
-/// Puts `kept` entries of the running tile, which lies right behind the end of segment's own buffer, back into it.
+/// Puts `kept` entries of the running tile, which lies right behind the end of the segment's own buffer, back into it.
 template <class P>
 STROM_INLINE void requeue(const P& p, TileState& s, uint32_t segment, const int32_t* positions, int kept) {
   SegmentBuffer& buffer = s.buffers[segment];
@@ -144,8 +145,8 @@ STROM_INLINE void requeue(const P& p, TileState& s, uint32_t segment, const int3
   p.sync();
 }
 
-/// End of a kExpand segment: every row goes on with its current build row; rows with a duplicate stay, one further.
-/// The rows of the running tile were the last ones of this segment's buffer, which has been shortened by them.
+/// End of a kExpand segment: every row goes on with its current build row; rows with a duplicate also stay, with their
+/// next build row. The running tile's rows were the last ones of this segment's buffer, and have been cut off from it.
 template <class P>
 STROM_INLINE void expand_rows(const P& p, TileState& s, uint32_t segment) {
   const Segment& seg = s.code->segments[segment];
@@ -157,7 +158,7 @@ STROM_INLINE void expand_rows(const P& p, TileState& s, uint32_t segment) {
   const uint32_t* next = s.joins[seg.join].next;
   const uint32_t* following = seg.following == kNoRegister ? nullptr : values<uint32_t>(s, seg.following);
   if (next == nullptr && following == nullptr) return;
-  // The index register lies in this segment's own buffer, so advancing it there and compacting in place is enough.
+  // The index register lies in this segment's own buffer, so it is enough to advance it there and to compact in place.
   uint32_t* index = values<uint32_t>(s, seg.index);
   p.for_each(count, [&](int i) {
     index[i] = following != nullptr ? following[i] : next[index[i]];
@@ -168,8 +169,8 @@ STROM_INLINE void expand_rows(const P& p, TileState& s, uint32_t segment) {
   if (kept > 0) requeue(p, s, segment, s.scratch_positions, kept);
 }
 
-/// One try of each row of a kMatch segment: which rows go on (scratch_mask), with their build row or kNoRow in the
-/// index register, and the build row that each is to try next (scratch_values, kNoRow = none).
+/// Tries one candidate of each row of a kMatch segment. Writes which rows go on (scratch_mask), with their build row or
+/// kNoRow in the index register, and the build row that each row tries next (scratch_values, kNoRow = none).
 template <class P>
 STROM_INLINE void try_matches(const P& p, TileState& s, const Segment& seg) {
   const uint32_t* next = s.joins[seg.join].next;
@@ -206,7 +207,7 @@ STROM_INLINE void try_matches(const P& p, TileState& s, const Segment& seg) {
   p.sync();
 }
 
-/// End of a kMatch segment. As in expand_rows(), index and matched register lie in the segment's own buffer.
+/// End of a kMatch segment. As in expand_rows(), the index and matched registers lie in the segment's own buffer.
 template <class P>
 STROM_INLINE void match_rows(const P& p, TileState& s, uint32_t segment) {
   const Segment& seg = s.code->segments[segment];

@@ -7,7 +7,7 @@ namespace strom::engine::op {
 
 using namespace block;
 
-/// End of a kOutput segment: copies the output registers behind what the buffer holds.
+/// End of a kOutput segment: appends the output registers to the buffer.
 template <class P>
 STROM_INLINE void output_rows(const P& p, TileState& s, uint32_t segment) {
   OutputBuffer& out = *s.output;

@@ -10,7 +10,7 @@ using registry::Phys;
 
 namespace {
 
-/// Those of the sink's expressions that are the keys of the join that the pipeline builds the table of.
+/// How many of the sink's expressions are keys of the join table that the pipeline builds.
 size_t count_build_keys(const PipelineWriter& writer) {
   if (writer.pipeline().sink != SinkKind::kBuild) return 0;
   for (const plan::Join& join : writer.program().joins)
@@ -25,7 +25,7 @@ void write_output(PipelineWriter* writer, JoinWriter* joins, Partition partition
   const bool top = pipeline.sink == SinkKind::kProject && pipeline.top.rows > 0;
   if (top) write_top_filter(writer);
   std::vector<NodeId> nodes = sink_nodes(writer->program(), writer->pipeline_index());
-  if (top) {  // with more columns than the program has, for the worker alone
+  if (top) {  // further columns, which only the worker uses
     nodes = pipeline.outputs;
     nodes.insert(nodes.end(), pipeline.top.partition.begin(), pipeline.top.partition.end());
   }

@@ -5,7 +5,7 @@
 
 namespace strom::engine::op {
 
-/// Only rows of `partition` where the pipeline builds a join table.
+/// If the pipeline builds a join table, only the rows of `partition` are handed over.
 void write_output(PipelineWriter* writer, JoinWriter* joins, Partition partition);
 
 }  // namespace strom::engine::op

@@ -1,4 +1,4 @@
-// What an execution gives: batches of rows or groups, and rows that are left to PostgreSQL.
+// The results of an execution: batches of rows or groups, and fallback rows.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,15 @@
 
 namespace strom::engine::op {
 
-/// A row that the engine could not evaluate (overflow, division by zero, ...): PostgreSQL decides it.
+/// A row that the engine could not evaluate (overflow, division by zero, ...), so PostgreSQL does.
 struct FallbackRow {
   uint32_t pipeline;
   int64_t chunk;
   int64_t row;                      // in the columns of the chunk
-  std::vector<int64_t> inner_rows;  // for the first inner_rows.size() joins of the pipeline: row of the join's
-                                    // build table that this row was combined with, or -1 when it is to be
-                                    // looked up again (unique keys)
+  std::vector<int64_t> inner_rows;  // for the first inner_rows.size() joins of the pipeline: the build row that this
+                                    // row was combined with, or -1 when it has to be looked up again (unique keys)
   int32_t build_join = -1;  // >= 0: a build row of the pipeline's join at this place that goes on by itself, see
-                            // inner_rows; neither the source nor the joins before it have a row
+                            // inner_rows; the source and the joins before have no row
 };
 
 /// One column of a result batch: dense register values, flags[i] & 1 = null (flags may be null: no nulls).
@@ -40,9 +39,9 @@ struct ResultBatch {
   int64_t rows = 0;
   std::vector<ResultColumn> columns;        // kProject: outputs; kAggregate: group keys
   std::vector<ResultAggregate> aggregates;  // kAggregate
-  std::vector<uint64_t> places;  // of the rows by the first key of Pipeline::order, in which they are; else empty
+  std::vector<uint64_t> places;  // of the rows by the first key of Pipeline::order; empty: the rows are not sorted
   int grouping_set = -1;         // its groups are of this set alone; -1: of each of Pipeline::grouping_sets,
-                                 // to be merged by the keys that the set has
+                                 // to be merged by the set's keys
   std::shared_ptr<void> memory;  // owns what the pointers above point to
   int64_t memory_bytes = 0;      // of `memory`
 };

@@ -13,7 +13,7 @@ void TextStore::own(StrView* values, const uint8_t* flags, int64_t count) {
     if (flags != nullptr && flags[i] != 0) values[i] = {nullptr, 0};
     bytes += values[i].len;
   }
-  if (bytes == 0) {  // views of nothing would still dangle
+  if (bytes == 0) {  // views of empty texts would still dangle
     std::fill(values, values + count, StrView{"", 0});
     return;
   }

@@ -1,5 +1,5 @@
-// Memory for text that outlives the chunk or the arena that it lay in. Sinks (outputs, build sides, group keys) take
-// views first; the host copies them before the memory behind them changes. Used by op/output/worker_output.cpp,
+// Memory for text that outlives the chunk or arena that it came from. Sinks (outputs, build sides, group keys) take
+// views first; the host copies the texts before their memory changes. Used by op/output/worker_output.cpp,
 // join_table.hpp and group_table.cpp.
 #pragma once
 
@@ -11,20 +11,20 @@
 
 namespace strom::engine::op {
 
-/// Blocks are shared, so that a result batch keeps what its views refer to after the store has been emptied.
+/// Blocks are shared, so a result batch keeps its texts alive after the store has been emptied.
 class TextStore {
  public:
   using Block = std::shared_ptr<const char[]>;
 
-  /// `least_block`: bytes that are allocated at once when little is needed.
+  /// `least_block`: the smallest allocation in bytes.
   explicit TextStore(int64_t least_block = 0) : least_block_(least_block) {}
 
-  /// Copies the texts of values[0, count) and points the values to the copies. Entries with a flag become empty.
+  /// Copies the texts of values[0, count) and points the values to the copies. Values with a flag become empty.
   void own(registry::StrView* values, const uint8_t* flags, int64_t count);
 
   const std::vector<Block>& blocks() const { return blocks_; }
   int64_t memory() const { return bytes_; }
-  /// Keeps what `other` owns alive, too.
+  /// Keeps the blocks of `other` alive, too.
   void share(const TextStore& other);
   void clear();
 

@@ -76,7 +76,7 @@ OutputBatch WorkerOutput::copy_of_output() const {
   return copy;
 }
 
-/// The rows' sort keys are the output's last column.
+/// Drops rows after the first ones. Their sort keys are the output's last column.
 void WorkerOutput::drop_output_behind_top() {
   const auto* keys = static_cast<const int64_t*>(output_batch_.columns.back().data);
   top_->add(keys, output_.count);
@@ -87,7 +87,7 @@ void WorkerOutput::drop_output_behind_top() {
   keep_output(kept);
 }
 
-/// Bytes that are the same for rows of the same partition only: the output's columns behind those of the program.
+/// Bytes that are equal for rows of the same partition only: the output's columns behind those of the program.
 std::string WorkerOutput::partition_of(int32_t row) const {
   std::string key;
   const size_t first = program_.pipelines[pipeline_].outputs.size();
@@ -122,7 +122,7 @@ void WorkerOutput::drop_output_behind_partition_tops() {
   keep_output(kept);
 }
 
-/// Leaves these rows of the output, which are in order.
+/// Keeps only these rows of the output, which are in ascending order.
 void WorkerOutput::keep_output(const std::vector<int32_t>& kept) {
   for (size_t c = 0; c < output_batch_.columns.size(); ++c) {
     block::TableColumn& column = output_batch_.columns[c];
@@ -142,7 +142,7 @@ void WorkerOutput::flush() {
   if (top_) drop_output_behind_top();
   if (partition_tops_) drop_output_behind_partition_tops();
   if (output_.count == 0) return;
-  // Few rows leave in memory of their size, and the buffer stays.
+  // Few rows leave in memory of their size, and the buffer is kept.
   const bool few = output_.count <= kOutputCapacity / 4;
   OutputBatch batch = few ? copy_of_output() : std::move(output_batch_);
   batch.rows = output_.count;
@@ -157,7 +157,7 @@ void WorkerOutput::flush() {
   sink_->take_output(std::move(batch));
 }
 
-/// Before the memory behind the output's text changes: when the chunk or the arena's text is done with.
+/// Called before the memory of the output's texts changes: when the chunk or the arena is left.
 void WorkerOutput::own_output_text(OutputBatch* batch) const {
   for (size_t i = 0; i < batch->columns.size(); ++i) {
     if (!assembly_.copied_outputs[i]) continue;

@@ -1,5 +1,5 @@
-// The output buffer of one worker on the host: what leaves it as batches, less the rows that are behind the first ones
-// wanted. Used by the workers of exec/.
+// The output buffer of one worker on the host, and the batches made of it. It drops rows that are not among the first
+// ones of an order. Used by the workers of exec/.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ namespace strom::engine::op {
 
 class WorkerOutput {
  public:
-  /// `budget`: bytes for what is known of the first rows of partitions.
+  /// `budget`: bytes to remember the first rows of partitions.
   WorkerOutput(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, int64_t budget,
                WorkerSink* sink);
 
-  /// For tile code. Its texts have to be there until flush().
+  /// For tile code. The buffer's texts must stay until flush().
   block::OutputBuffer* buffer() { return &output_; }
-  /// The sort key behind which rows are not wanted, see TileState::top_last.
+  /// Rows after this sort key are not needed, see TileState::top_last.
   int64_t top_last() const { return top_ ? top_->last() : 0; }
-  /// Rows that were made elsewhere: copied to the buffer, which is flushed when it is full. `translate` gives
-  /// each text where the host has it.
+  /// Copies rows that were made elsewhere to the buffer, which is flushed when it is full. `translate` returns where
+  /// the host has a text.
   template <class F>
   void append(const std::vector<block::TableColumn>& columns, const uint8_t* has_flags, int32_t rows, F&& translate) {
     for (int32_t done = 0; done < rows;) {
@@ -42,7 +42,7 @@ class WorkerOutput {
       done += count;
     }
   }
-  /// Hands on what the buffer holds; its texts are copied before, where they will not last.
+  /// Hands on the buffer's rows. Texts that will not last are copied first.
   void flush();
   int64_t memory() const { return partition_tops_ ? partition_tops_->memory() : 0; }
 

@@ -1,6 +1,6 @@
-// Pages of a PostgreSQL table to columns in register layout, for pages that are marked as all-visible: what
-// format/heap/tuple.cpp does on the host, with a thread for each tuple. Bytes are those of a file, and trusted in
-// nothing. Single source.
+// Decodes pages of a PostgreSQL table to columns in register layout, for pages that are marked as all-visible. It does
+// what format/heap/tuple.cpp does on the host, with a thread for each tuple. The bytes come from a file, so nothing in
+// them is trusted. Single source.
 #pragma once
 
 #include "engine/block/pages.hpp"
@@ -13,17 +13,17 @@ using block::PageColumn;
 using block::PageStep;
 using block::PageTask;
 
-/// Memory of one page's threads.
+/// Memory shared by one page's threads.
 struct PageScratch {
   uint8_t is_tuple[block::kMostItems];
-  int32_t positions[block::kMostItems + 16];  // which P::compact() may write
+  int32_t positions[block::kMostItems + 16];  // P::compact() may write 16 more
 };
 
 namespace page {
 
 inline constexpr uint32_t kChecksum = 8, kFlags = 10, kLower = 12, kUpper = 14, kSpecial = 16, kSizeAndVersion = 18;
 inline constexpr uint32_t kVersion = 4, kKnownFlags = 7, kIsAllVisible = 4;
-/// The checksum (src/include/storage/checksum_impl.h) sums up words of so many columns, by FNV-1a with a shift.
+/// The checksum (src/include/storage/checksum_impl.h) sums so many columns of words, by FNV-1a with a shift.
 inline constexpr int kSums = 32;
 inline constexpr uint32_t kPrime = 16777619;
 
@@ -31,7 +31,7 @@ STROM_INLINE uint32_t half_word(const uint8_t* page, uint32_t offset) {
   return columnar::heap::load_bytes<uint16_t>(page + offset);
 }
 
-/// Items of the page; -1: its header cannot be, or does not say that all is visible.
+/// Number of items of the page; -1: its header is damaged, or does not say that all is visible.
 STROM_INLINE int count_items(const uint8_t* page, uint32_t page_size) {
   const uint32_t flags = half_word(page, kFlags), lower = half_word(page, kLower), upper = half_word(page, kUpper);
   const uint32_t special = half_word(page, kSpecial);
@@ -57,7 +57,7 @@ STROM_INLINE uint32_t add_to_sum(uint32_t sum, uint32_t word) {
   return mixed * kPrime ^ (mixed >> 17);
 }
 
-/// Of one column of words, the checksum itself counting as 0, and of two more that are 0.
+/// Sum of one column of words and of two more words that are 0. The checksum's own word counts as 0.
 STROM_INLINE uint32_t sum_column(const uint8_t* page, uint32_t page_size, int column) {
   uint32_t sum = first_sum(column);
   for (uint32_t offset = static_cast<uint32_t>(column) * 4; offset < page_size; offset += kSums * 4) {
@@ -97,7 +97,7 @@ STROM_INLINE void store_fixed(const PageColumn& column, int64_t row, const uint8
   column.flags[row] = 0;
 }
 
-/// Nothing here can inflate.
+/// Compressed values are left to the host: nothing here can inflate.
 STROM_INLINE void store_varlena(const PageColumn& column, int64_t row, const columnar::heap::Varlena& value) {
   if (value.payload == nullptr || value.packed) return store_missing(column, row, columnar::heap::kValueOfHost);
   static_cast<registry::StrView*>(column.values)[row] = {reinterpret_cast<const char*>(value.payload),
@@ -105,7 +105,7 @@ STROM_INLINE void store_varlena(const PageColumn& column, int64_t row, const col
   column.flags[row] = 0;
 }
 
-/// False when the tuple contradicts the format; `row` is used with kStores only.
+/// False when the tuple contradicts the format. `row` is used with kStores only.
 template <bool kStores>
 STROM_INLINE bool walk(const PageTask& task, const uint8_t* tuple, uint32_t size, int64_t row) {
   const columnar::heap::TupleHeader header = columnar::heap::read_header(tuple);
@@ -138,7 +138,7 @@ STROM_INLINE bool walk(const PageTask& task, const uint8_t* tuple, uint32_t size
 
 }  // namespace page
 
-/// Positions of the page's tuples among its items, from 0; their count.
+/// Writes the positions of the page's tuples among its items, from 0; returns their number.
 template <class P>
 STROM_INLINE int find_tuples(const P& p, const uint8_t* bytes, int items, PageScratch& scratch) {
   p.for_each(items, [&](int i) {
@@ -169,7 +169,7 @@ STROM_KERNEL void check_page(const P& p, const PageTask& task, uint32_t number, 
   p.leader([&] { task.rows[number] = is_bad ? block::kBadPage : static_cast<uint32_t>(tuples); });
 }
 
-/// Of a page that check_page() has found sound.
+/// Decodes a page that check_page() has found sound.
 template <class P>
 STROM_KERNEL void decode_page(const P& p, const PageTask& task, uint32_t number, PageScratch& scratch) {
   const uint32_t first_row = task.first_rows[number];

@@ -46,7 +46,7 @@ void write_operators(PipelineWriter* writer, Partition partition, bool of_build_
     write_output(writer, &joins, partition);
 }
 
-/// One table's rows reach the sink as the source has them.
+/// Makes the rows of a single table reach the sink in the source's order.
 void keep_order(Assembly* out) {
   for (Segment& segment : out->segments)
     if (segment.kind == block::SegmentEnd::kFilter) segment.join = block::kKeepsOrder;
@@ -59,7 +59,7 @@ bool inflates_text(const Assembly& out, const TileInstr& instr) {
 
 bool has_any(const std::vector<bool>& flags) { return std::find(flags.begin(), flags.end(), true) != flags.end(); }
 
-/// What does not depend on the pipeline's expressions any more.
+/// Fills in what no longer depends on the pipeline's expressions.
 void finish(const PipelineWriter& writer, const SourceTraits& source, Assembly* out) {
   block::TileCode& code = out->code;
   out->own_arrays.resize(out->aggregates.size());

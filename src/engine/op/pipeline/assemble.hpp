@@ -42,14 +42,14 @@ struct Assembly {
   std::vector<ConstantUse> constants;       // register i < size() holds constants[i]
   std::vector<registry::Phys> output_phys;  // kOutput
   std::vector<registry::Phys> key_phys;     // hashed groups
-  std::vector<bool> copied_outputs;         // kOutput: text that must be copied before its source goes on
-  std::vector<bool> copied_keys;            // hashed groups: the same of keys
-  std::vector<bool> copied_aggregates;      // the same of min and max
+  std::vector<bool> copied_outputs;         // kOutput: the text must be copied before its source goes on
+  std::vector<bool> copied_keys;            // hashed groups: the same for keys
+  std::vector<bool> copied_aggregates;      // the same for min and max
   std::vector<GroupKeySource> group_keys;
   std::vector<JoinInfo> joins;  // in probing order
   std::vector<std::string> segment_names;
   uint32_t direct_groups = 0;   // groups that are not hashed
-  bool ordered_groups = false;  // hashed: equal keys may differ in their bytes, and the first one stands for them
+  bool ordered_groups = false;  // hashed: equal keys may differ in their bytes, and the first one is the group's key
 };
 
 /// About a pipeline's source.
@@ -57,17 +57,17 @@ struct SourceTraits {
   bool single_byte;  // Options::single_byte_encoding
   bool stable;       // ChunkSource::stable_text()
   bool late;         // ChunkSource::converts_late()
-  bool on_device;    // tiles run where no text stays
+  bool on_device;    // tiles run on a device, where no text stays
 };
 
-/// `joins` in the order of the pipeline. A pipeline with a build sink outputs keys and payload of the join that it is
-/// of; only rows of `partition` then. `of_build_rows`: the source has the rows of the first join's table, of which
-/// those that go on by themselves are taken (op/join/build_rows.hpp). Errors: kInternal when the code has more
-/// registers than it can number, which no verified program needs.
+/// `joins` in the order of the pipeline. A pipeline with a build sink outputs keys and payload of its join, and only
+/// rows of `partition`. `of_build_rows`: the source has the rows of the first join's table, and the pipeline takes
+/// those that go on by themselves (op/join/build_rows.hpp). Errors: kInternal when the code needs more registers than
+/// can be numbered, which no verified program does.
 Result<Assembly> assemble(const plan::Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins,
                           Partition partition, SourceTraits source, bool of_build_rows);
 
-/// Some aggregate of the pipeline depends on the order of the rows by more than the last digits.
+/// True when some aggregate of the pipeline depends on the order of the rows by more than the last digits.
 bool depends_on_order(const Assembly& assembly);
 
 /// What the pipeline probing `join` needs from its table; known before it is built.

@@ -87,16 +87,16 @@ STROM_KERNEL void align_decimal(const P& p, TileState& s, const TileInstr& instr
                                    [](base::int128 in, base::int128* out) { return expr::order_decimal(in, out); });
 }
 
-/// A call of a registry function. Defined where tiles are instantiated (engine/inst): on the CPU each group of
-/// functions is compiled by itself.
+/// Calls a registry function. Defined where tiles are instantiated (engine/inst), because on the CPU each group of
+/// functions is compiled separately.
 template <class P>
 STROM_KERNEL void execute_call(const P& p, TileState& s, const TileInstr& instr);
 
-/// kFindCandidate and kNextCandidate. Likewise, for indexes whose probes are large.
+/// kFindCandidate and kNextCandidate. Defined there, too, for indexes whose probes are large.
 template <class P>
 STROM_KERNEL void probe_index(const P& p, TileState& s, const TileInstr& instr);
 
-/// One instruction over the running tile. False when a source column is corrupt, or groups_full is set.
+/// Executes one instruction over the running tile. False when a source column is corrupt, or groups_full is set.
 template <class P>
 STROM_INLINE bool execute(const P& p, TileState& s, const TileInstr& instr) {
   switch (static_cast<TileOp>(instr.op)) {
@@ -149,13 +149,13 @@ STROM_INLINE bool execute(const P& p, TileState& s, const TileInstr& instr) {
   return true;
 }
 
-/// Of the rows in the buffer of a segment, which is empty, none has flags.
+/// Clears the flags of a segment's buffer, which is empty.
 STROM_INLINE void forget_flags(const TileState& s, uint32_t segment) {
   const uint16_t* list = s.code->lists + s.code->segments[segment - 1].carried;
   for (int k = 1; k <= list[0]; ++k) s.buffers[segment].has_flags[k - 1] = 0;
 }
 
-/// Rows of the tile that TileState::selection has, where its first bit begins a byte.
+/// Number of the tile's visible rows (TileState::selection), where the tile's first bit begins a byte.
 STROM_INLINE int count_selected(const TileState& s, const uint8_t* bits) {
   int selected = 0, i = 0;
   for (; i + 64 <= s.count; i += 64) selected += __builtin_popcountll(base::load_once<uint64_t>(bits + (i >> 3)));
@@ -163,8 +163,8 @@ STROM_INLINE int count_selected(const TileState& s, const uint8_t* bits) {
   return selected;
 }
 
-/// Whether the first segment may compute rows that are not there, whose values may be any, and may change meanwhile:
-/// it is a filter, and no value that it takes points to others.
+/// True when the first segment may compute hidden rows, whose values are arbitrary and may change meanwhile: it is a
+/// filter, and no value that it takes points to others.
 STROM_INLINE bool may_take_missing_rows(const TileState& s) {
   const Segment& segment = s.code->segments[0];
   if (segment.kind != SegmentEnd::kFilter) return false;
@@ -181,8 +181,8 @@ STROM_INLINE bool may_take_missing_rows(const TileState& s) {
   return true;
 }
 
-/// On CPUs: a tile that misses some rows stays as it is where that is allowed, and is_masked(). False: it gets a list
-/// of its rows, which a gather reads. Where most rows are missing, that is faster.
+/// On CPUs: leaves a tile with hidden rows as it is (is_masked()) where that is allowed. False: the tile gets a list of
+/// its visible rows, which a gather reads. Where most rows are hidden, that is faster.
 STROM_INLINE bool mask_rows(TileState& s) {
   const int64_t first = s.morsel_begin + s.dense_base;
   if ((first & 7) != 0) return false;
@@ -195,7 +195,7 @@ STROM_INLINE bool mask_rows(TileState& s) {
   return true;
 }
 
-/// Leaves those of a dense tile's rows that TileState::selection has. A tile that has all its rows stays dense.
+/// Keeps the visible rows of a dense tile (TileState::selection). A tile without hidden rows stays dense.
 template <class P>
 STROM_KERNEL void select_rows(const P& p, TileState& s) {
   if constexpr (!P::kDevice) {
@@ -232,7 +232,7 @@ STROM_INLINE void take_input(const P& p, TileState& s, uint32_t segment) {
     s.text_mark = s.text.used;
     s.fallback_mark = s.fallback->count;
     s.groups_full = 0;
-    // One look for all threads of a block, which read the budget behind a barrier.
+    // One thread looks for the block, whose other threads read the budget behind a barrier.
     s.budget = s.stop != nullptr && p.look(s.stop) != 0 ? 0 : s.budget - 1;
     if (segment == 0) {
       const int32_t left = s.morsel_rows - s.cursor;
@@ -262,12 +262,12 @@ STROM_INLINE void take_input(const P& p, TileState& s, uint32_t segment) {
   if (segment == 0 && s.selection != nullptr) select_rows(p, s);
 }
 
-/// As if the tile had not run: for a segment that has not come to its end, and ends in an aggregate.
+/// Undoes take_input(), for a segment that has not come to its end and ends in an aggregate.
 template <class P>
 STROM_INLINE void untake_input(const P& p, TileState& s, uint32_t segment) {
   p.sync();
   p.leader([&] {
-    if (!s.code->keeps_text) s.text.used = s.text_mark;  // a group that stays may have a text of it
+    if (!s.code->keeps_text) s.text.used = s.text_mark;  // a group that stays may have one of these texts
     s.fallback->count = s.fallback_mark;
     ++s.budget;
     s.segment_rows_in[segment] -= s.taken;
@@ -280,7 +280,7 @@ STROM_INLINE void untake_input(const P& p, TileState& s, uint32_t segment) {
   p.sync();
 }
 
-/// Gives back the text that a segment has made, unless the sink has taken views of it.
+/// Frees the texts that a segment has made, unless the sink has taken views of them.
 template <class P>
 STROM_INLINE void forget_text(const P& p, TileState& s, SegmentEnd kind) {
   const bool sink = kind == SegmentEnd::kOutput || kind == SegmentEnd::kAggregate;
@@ -316,8 +316,8 @@ STROM_INLINE bool run_segment(const P& p, TileState& s, uint32_t segment) {
   return true;
 }
 
-/// The segment to run next, or -1 when the morsel is finished: the furthest one whose buffer cannot take another tile,
-/// else new rows, else what is left, front to back.
+/// The segment to run next, or -1 when the morsel is finished. First choice is the furthest segment whose buffer cannot
+/// take another tile, then new rows, then what is left, front to back.
 STROM_INLINE int32_t next_segment(const TileState& s) {
   for (uint32_t i = s.code->segment_count; i-- > 1;)
     if (s.buffers[i].count > kBufferRows - kTileRows) return static_cast<int32_t>(i);
@@ -327,7 +327,7 @@ STROM_INLINE int32_t next_segment(const TileState& s) {
   return -1;
 }
 
-/// What must be made room for before `segment` can run over a whole tile.
+/// What needs room before `segment` can run over a whole tile.
 template <bool kSharesGroups>
 STROM_INLINE RunResult room_for(const TileState& s, int32_t segment) {
   if (s.fallback->capacity - s.fallback->count < kTileRows * 2) return RunResult::kFallbackFull;

@@ -131,13 +131,13 @@ bool PipelineWriter::is_known(NodeId id) const {
 }
 
 int PipelineWriter::value(NodeId id) {
-  std::vector<NodeId> open{id};  // each behind those that wait for it
+  std::vector<NodeId> open{id};  // a stack: an argument is above the nodes that wait for it
   while (!open.empty()) {
     const NodeId next = open.back();
     const Node& n = program_.nodes[next];
     const size_t waiting = open.size();
-    // What is taken last is computed first: the rest of a CASE or COALESCE before what comes ahead of it, so that few
-    // values wait for others.
+    // The last one pushed is computed first. The rest of a CASE or COALESCE is computed before its first arguments, so
+    // that few values wait for others.
     for (const int i : waiting_order(n.kind))
       if (n.args[i] != kNoNode && !is_known(n.args[i])) open.push_back(n.args[i]);
     if (open.size() > waiting) continue;
@@ -148,7 +148,7 @@ int PipelineWriter::value(NodeId id) {
   return n.kind == NodeKind::kConst ? constant_register_.at({n.imm, plan::PreparedForm::kNone}) : values_.at(id);
 }
 
-/// Register of an argument that is known.
+/// Register of an argument that is already computed.
 int PipelineWriter::argument(const Node& n, int number) {
   const Node& arg = program_.nodes[n.args[number]];
   if (arg.kind != NodeKind::kConst) return value(n.args[number]);

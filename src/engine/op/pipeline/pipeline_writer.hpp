@@ -15,7 +15,7 @@
 
 namespace strom::engine::op {
 
-/// An instruction whose registers are virtual: numbers below WrittenPipeline::fixed are registers already.
+/// An instruction with virtual registers. Numbers below WrittenPipeline::fixed are physical registers already.
 struct VirtualInstr {
   block::TileOp op;
   uint16_t flags = 0;
@@ -25,7 +25,7 @@ struct VirtualInstr {
   bool near_list = false;  // goes to c instead
 };
 
-/// Expressions that the pipeline's sink takes: outputs, keys and payload of a build side, or group keys and arguments.
+/// Expressions of the pipeline's sink: outputs, keys and payload of a build side, or group keys and arguments.
 std::vector<plan::NodeId> sink_nodes(const plan::Program& program, uint32_t pipeline);
 
 block::TileOp function_op(registry::FunctionId id);
@@ -37,14 +37,14 @@ struct WrittenSegment {
   std::vector<int> errors, carried, join_rows;
 };
 
-/// What the last segment hands to its sink: virtual registers.
+/// What the last segment hands to its sink, in virtual registers.
 struct SinkRegisters {
   std::vector<int> outputs;             // kOutput
   std::vector<int> keys;                // of hashed groups
   std::vector<int> arguments, seconds;  // of each aggregate; -1 for none
 };
 
-/// Tile code but for its registers. `out` has all that does not depend on them.
+/// Tile code without physical registers. `out` has everything that does not depend on them.
 struct WrittenPipeline {
   Assembly out;
   int fixed = 0;                     // registers below it are constants and states of joins
@@ -75,9 +75,9 @@ class PipelineWriter {
   const plan::Node& node(plan::NodeId id) const { return program_.nodes[id]; }
   Assembly& out() { return written_.out; }
   SinkRegisters& sink() { return written_.sink; }
-  /// Some function that has been written makes text.
+  /// True when some function that was written makes text.
   bool makes_text() const { return calls_make_text_; }
-  /// After the last segment.
+  /// Called after the last segment.
   WrittenPipeline take() { return std::move(written_); }
 
   // ---- registers and expressions (pipeline_writer.cpp) ----
@@ -87,41 +87,41 @@ class PipelineWriter {
   VirtualInstr& emit(block::TileOp op, int dst, int a = -1, int b = -1, int c = -1, uint32_t imm = 0);
   /// Register with the value of node `id` in the segment being made.
   int value(plan::NodeId id);
-  /// Register with decimals as accumulators and orders take them.
+  /// Register with decimals in the form of accumulators and orders.
   int aligned_decimal(plan::NodeId id);
   /// Register with the conjunction.
   int conjunction(const std::vector<plan::NodeId>& quals);
-  /// Rows for which one of the registers has an error become fallback rows.
+  /// Makes rows with an error in one of the registers fallback rows.
   void emit_gate(const std::vector<int>& checked);
-  /// The sink's texts have to be copied before their source goes on.
+  /// True when the sink's texts have to be copied before their source goes on.
   bool is_copied(plan::NodeId id) const;
 
   // ---- segments (pipeline_writer.cpp) ----
 
   block::Segment& begin_segment(block::SegmentEnd kind, const std::string& name);
-  /// Of the segment that was begun.
+  /// The segment that was begun.
   WrittenSegment& segment() { return written_.segments.back(); }
-  /// Closes a segment of which rows with a true mask go on; all rows when `mask` is -1.
+  /// Closes a segment. Rows with a true mask go on; all rows when `mask` is -1.
   void end_filter(int mask, std::vector<int> errors, const std::string& name);
-  /// Closes the segment: its code, and what it hands on. Values computed in it are not carried (columns are loaded
-  /// again for the rows that are left); build rows of joins are, as rows_carried_behind() has said.
+  /// Closes the segment: its code, and the registers that it hands on. Values computed in it are not carried (columns
+  /// are loaded again for the rows that are left). Build rows of joins are carried as carry_rows_behind() tells.
   void end_segment();
 
   // ---- build rows of joins (pipeline_writer.cpp) ----
 
-  /// A register that every segment has under the same number. Before any other is made.
+  /// A register that every segment has under the same number. Made before any other register.
   int new_fixed_register(registry::Phys phys);
   /// Fixed register for the build rows of the join at a position.
   int row_register(size_t position) const { return static_cast<int>(written_.out.constants.size() + position); }
-  /// The build rows that the segment being made has from the one before; -1: none.
+  /// The build rows that the segment being made gets from the one before; -1: none.
   int carried_rows(size_t position) const { return carried_rows_[position]; }
-  /// Behind the segment being made, build rows of a join are carried in `reg`; -1: no more.
+  /// After the segment being made, a join's build rows are carried in `reg`; -1: not any more.
   void carry_rows_behind(size_t position, int reg) { changed_rows_.emplace_back(position, reg); }
-  /// A fixed register goes to the segment behind the one being made.
+  /// Carries a fixed register to the segment after the one being made.
   void carry_behind(int reg) { also_carried_.push_back(reg); }
-  /// Who knows where the payloads of joins are. Before the first value() of one.
+  /// Sets the writer that knows where the payloads of joins are. Called before the first value() of a payload.
   void set_payloads(PayloadWriter* payloads) { payloads_ = payloads; }
-  /// Of segments that have been ended: tells values of one segment from those of another.
+  /// Number of closed segments: distinguishes values of different segments.
   size_t segment_number() const { return written_.segments.size(); }
 
  private:
@@ -136,14 +136,14 @@ class PipelineWriter {
   const plan::Pipeline& pipeline_;
   const SourceTraits source_;
   WrittenPipeline written_;
-  bool calls_make_text_ = false;    // of functions with the trait kMakesText
+  bool calls_make_text_ = false;    // some function has the trait kMakesText
   std::vector<VirtualInstr> code_;  // of the segment being made
   std::map<std::pair<uint32_t, plan::PreparedForm>, int> constant_register_;
   std::map<plan::NodeId, int> values_;  // computed in the segment being made
   PayloadWriter* payloads_ = nullptr;
   std::vector<int> carried_rows_;  // per join position, -1 for none
   std::vector<std::pair<size_t, int>> changed_rows_;
-  std::vector<int> also_carried_;  // behind the segment being made only
+  std::vector<int> also_carried_;  // after the segment being made only
 };
 
 }  // namespace strom::engine::op

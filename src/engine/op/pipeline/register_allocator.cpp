@@ -13,7 +13,7 @@ using registry::Phys;
 
 namespace {
 
-/// Those that are there.
+/// The registers that are not -1.
 std::vector<int> present(const std::vector<int>& registers) {
   std::vector<int> found;
   std::copy_if(registers.begin(), registers.end(), std::back_inserter(found), [](int reg) { return reg >= 0; });
@@ -32,7 +32,7 @@ ListRef RegisterAllocator::add_list(const std::vector<int>& registers) {
   return ref;
 }
 
-/// For `imm` of the instruction that comes next.
+/// For `imm` of the next instruction.
 ListRef RegisterAllocator::add_instruction_list(const std::vector<int>& registers) {
   list_users_.push_back(out_.instrs.size());
   return add_list(registers);
@@ -61,7 +61,7 @@ void RegisterAllocator::join_lists() {
   out_.code.group_keys += moved;
 }
 
-/// Build-row registers by the joins' order in the plan rather than the probing order.
+/// Build-row registers in the joins' order in the plan, not in the probing order.
 ListRef RegisterAllocator::planner_order(const std::vector<int>& by_position, const std::vector<uint32_t>& joins) {
   std::vector<int> ordered;
   for (const uint32_t join : joins) {
@@ -91,7 +91,8 @@ std::vector<int> RegisterAllocator::end_uses(size_t segment) const {
   return used;
 }
 
-/// Instructions of a segment, by the last of which a register is used; the end of the segment for those behind it.
+/// For each register, the last instruction of the segment that uses it; the segment's end for registers that are used
+/// later.
 std::unordered_map<int, size_t> RegisterAllocator::last_uses(size_t segment) const {
   const std::vector<VirtualInstr>& code = written_.segments[segment].code;
   std::unordered_map<int, size_t> last_use;

@@ -16,7 +16,7 @@ class RegisterAllocator {
   explicit RegisterAllocator(WrittenPipeline* written) : written_(*written), out_(written->out) {}
 
   /// Writes the instructions and lists of `out`, and the registers of its segments and aggregates. `joins`: in the
-  /// order of the plan. False when there are not as many numbers as registers, or entries of a list.
+  /// order of the plan. False when there are more registers, or more list entries, than can be numbered.
   bool run(const std::vector<uint32_t>& joins);
 
  private:

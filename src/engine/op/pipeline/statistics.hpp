@@ -11,9 +11,9 @@ struct StageStats {
   int64_t rows_in = 0, rows_out = 0;
 };
 
-/// Columns for Options::device.
+/// Bytes of columns for Options::device.
 struct DeviceBytes {
-  int64_t copied = 0, cached = 0;  // to it now; there from earlier queries
+  int64_t copied = 0, cached = 0;  // copied: to the device now; cached: there since earlier queries
   DeviceBytes& operator+=(const DeviceBytes& more) {
     copied += more.copied;
     cached += more.cached;
@@ -23,7 +23,7 @@ struct DeviceBytes {
 
 /// Join tables that pipelines on Options::device have probed.
 struct DeviceJoins {
-  int64_t built = 0, cached = 0;  // now; there from earlier queries
+  int64_t built = 0, cached = 0;  // built: now; cached: there since earlier queries
   DeviceJoins& operator+=(const DeviceJoins& more) {
     built += more.built;
     cached += more.cached;

@@ -1,5 +1,5 @@
-// A constant in the form that functions take it in, made once for the run of a pipeline. Used by exec/pipeline_run.cpp,
-// and by the workers of all devices. See docs/dev/prepared.md.
+// A constant in the form that functions take, made once for each run of a pipeline. Used by exec/pipeline_run.cpp, and
+// by the workers of all devices. See docs/dev/prepared.md.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace strom::engine::op {
 
-/// What one of the CPU's workers has of its own of a constant: a view is what its register holds.
+/// The form that one worker of the CPU has for itself. The worker's register holds the view.
 class WorkerForm {
  public:
   virtual ~WorkerForm() = default;
@@ -22,17 +22,17 @@ class WorkerForm {
 class PreparedConstant {
  public:
   virtual ~PreparedConstant() = default;
-  /// What the registers of all workers hold. Position-independent bytes, of which devices have copies; none where only
+  /// The value of all workers' registers: position-independent bytes, which are copied to devices. No bytes where only
   /// the host can use the form.
   virtual registry::StrView bytes() const { return {nullptr, 0}; }
-  /// nullptr: bytes() serve every worker of the CPU.
+  /// nullptr: all workers of the CPU use bytes().
   virtual std::unique_ptr<WorkerForm> for_worker() const { return nullptr; }
-  /// That of for_worker() included.
+  /// Bytes, those of for_worker() included.
   virtual int64_t memory() const = 0;
 };
 
-/// nullptr: the constant is a null, or one that has no such form; then registers hold an empty view, for which
-/// functions leave rows to PostgreSQL.
+/// nullptr: the constant is null, or has no such form. Registers then hold an empty view, for which functions make
+/// fallback rows.
 std::unique_ptr<PreparedConstant> prepare(plan::PreparedForm form, const plan::Constant& constant);
 
 /// A constant as a pipeline's code uses it.
@@ -41,8 +41,8 @@ struct ConstantUse {
   plan::PreparedForm form = plan::PreparedForm::kNone;
 };
 
-/// Those of a pipeline, for as long as it runs. An item for each use; nullptr where the constant is used as it is, or
-/// has no such form, or none within the budget.
+/// The constants of a pipeline, while it runs: an item for each use. nullptr where the constant is used as it is, has
+/// no such form, or no form within the budget.
 class PreparedConstants {
  public:
   /// Forms may take `budget` bytes together.

@@ -1,4 +1,4 @@
-// Aggregation without groups. Sums without nulls are added up in registers first. Single source.
+// Aggregation without groups. Sums without nulls are added in registers first. Single source.
 #pragma once
 
 #include "engine/agg/accumulate.hpp"
@@ -7,16 +7,16 @@ namespace strom::engine::op {
 
 using namespace block;
 
-/// One group, sum without nulls: the loop that most analytics spend their time in.
+/// One group, a sum without nulls: the loop in which most analytic queries spend their time.
 template <class P, class T, class A>
 STROM_INLINE void reduce_sum(const P& p, TileState& s, uint32_t index) {
   const T* in = values<T>(s, s.code->aggregates[index].arg);
-  A local = -A{};  // of floats -0, which changes no sum
+  A local = -A{};  // for floats -0, which changes no sum
   p.for_each(s.count, [&](int i) { local += static_cast<A>(in[i]); });
   p.add_all(static_cast<A*>(s.groups->values[index]), local);
 }
 
-/// Adds the running tile to the only group of aggregate `index`; false when agg::accumulate() must do it.
+/// Adds the running tile to the only group of aggregate `index`. False when agg::accumulate() has to do it.
 template <class P>
 STROM_INLINE bool reduce(const P& p, TileState& s, uint32_t index) {
   const AggregateCode& code = s.code->aggregates[index];
@@ -33,7 +33,7 @@ STROM_INLINE bool reduce(const P& p, TileState& s, uint32_t index) {
       return true;
     default: break;
   }
-  if constexpr (P::kDevice) {  // the CPU adds up floats in their order, as PostgreSQL does
+  if constexpr (P::kDevice) {  // the CPU adds floats in the rows' order, as PostgreSQL does
     const bool from_float4 = code.phys == Phys::kF32;
     if (code.acc == AccKind::kSumF32) return reduce_sum<P, float, float>(p, s, index), true;
     if (code.acc == AccKind::kSumF64 || (code.acc == AccKind::kAvgF64 && !from_float4))

@@ -1,5 +1,5 @@
-// Scan: loads a source column into a register, for a contiguous tile or for the rows that survived so far. One loader
-// per columnar::Layout; a contiguous column that already has the register's layout is used in place. Single source.
+// Scan: loads a source column into a register, for a contiguous tile or for the rows that are left. There is one loader
+// per columnar::Layout. A contiguous column that already has the register's layout is used in place. Single source.
 #pragma once
 
 #include "base/stored_numeric.hpp"
@@ -15,7 +15,7 @@ using columnar::ColumnView;
 using columnar::Layout;
 using columnar::TimeUnit;
 
-/// reg[i] = convert(column[row of i]), the conversion telling whether the value is out of range.
+/// reg[i] = convert(column[row of i]). The conversion tells whether the value is out of range.
 template <class P, class T, class C, class F>
 STROM_INLINE bool load_converted(const P& p, TileState& s, uint16_t dst, const ColumnView& column, F convert) {
   const C* in = static_cast<const C*>(column.values) + s.morsel_begin;
@@ -39,7 +39,7 @@ STROM_INLINE void load_widened(const P& p, TileState& s, uint16_t dst, const Col
   });
 }
 
-/// Column layout equals the register's: used in place when contiguous.
+/// For columns with the register's layout, which are used in place when contiguous.
 template <class P, class T>
 STROM_INLINE void load_plain(const P& p, TileState& s, uint16_t dst, const ColumnView& column) {
   if (s.rows == nullptr && alignof(T) <= 8) {
@@ -99,7 +99,7 @@ STROM_INLINE bool load_i32(const P& p, TileState& s, uint16_t dst, const ColumnV
   }
 }
 
-/// Bytes of a fixed width as a number, the first one highest: macaddr, macaddr8, tid.
+/// Bytes of a fixed width as a number, the first byte highest: macaddr, macaddr8, tid.
 template <int kBytes>
 struct BigEndian {
   uint8_t bytes[kBytes];
@@ -111,7 +111,7 @@ struct BigEndian {
   }
 };
 
-/// Values of 8 bytes without a sign are registers with the highest bit inverted.
+/// In a register, an unsigned value of 8 bytes has its highest bit inverted.
 template <class P>
 STROM_INLINE void load_unsigned(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
   const auto inverted = [](uint64_t in, int64_t& out) {
@@ -201,7 +201,7 @@ STROM_INLINE bool load_dictionary(const P& p, TileState& s, uint16_t dst, const 
   return p.any(bad != 0);
 }
 
-/// Null rows may hold anything, so their text is taken as empty.
+/// Null rows may hold anything, so their texts become empty.
 template <class P>
 STROM_INLINE bool load_text(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
   if (c.layout == Layout::kDictionary) {
@@ -239,7 +239,7 @@ STROM_INLINE bool load_flags(const P& p, TileState& s, uint16_t dst, const Colum
   return true;
 }
 
-/// Marks rows whose value is out of PostgreSQL's range: evaluates the conversion again, row by row.
+/// Marks rows whose value is out of PostgreSQL's range: does the conversion again, row by row.
 template <class P>
 STROM_KERNEL void flag_out_of_range(const P& p, TileState& s, uint16_t dst, const ColumnView& c, bool has_nulls) {
   uint8_t* flags = s.storage[dst].flags;
@@ -259,7 +259,7 @@ STROM_KERNEL void flag_out_of_range(const P& p, TileState& s, uint16_t dst, cons
   });
 }
 
-/// Flags of a column that is in register form already.
+/// Flags of a column that is already in register form.
 template <class P>
 STROM_INLINE void load_register_flags(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
   const uint8_t* in = c.flags + s.morsel_begin;
@@ -273,7 +273,7 @@ STROM_INLINE void load_register_flags(const P& p, TileState& s, uint16_t dst, co
   p.leader([&] { s.regs[dst].flags = flags; });
 }
 
-/// Devices cannot.
+/// Devices cannot inflate.
 template <class P>
 STROM_INLINE bool inflate(const P&, TileState& s, StrView* text) {
   if constexpr (!P::kDevice) {
@@ -287,8 +287,8 @@ STROM_INLINE bool inflate(const P&, TileState& s, StrView* text) {
   return false;
 }
 
-/// Text of which some is compressed: only now, because earlier segments have left few rows. What cannot be inflated, or
-/// does not fit into the arena, is PostgreSQL's.
+/// Loads text of which some is compressed. It is inflated only now, because earlier segments have left few rows. Rows
+/// whose text cannot be inflated, or does not fit the arena, are fallback rows.
 template <class P>
 STROM_KERNEL void load_packed(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
   const StrView* in = static_cast<const StrView*>(c.values) + s.morsel_begin;
@@ -306,7 +306,7 @@ STROM_KERNEL void load_packed(const P& p, TileState& s, uint16_t dst, const Colu
   p.leader([&] { s.regs[dst].flags = flags; });
 }
 
-/// convert(stored, value) of each row, false where it is PostgreSQL's.
+/// Calls convert(stored, value) for each row; false makes a fallback row.
 template <class P, class F>
 STROM_INLINE void load_numerics(const P& p, TileState& s, uint16_t dst, const ColumnView& c, F convert) {
   const StrView* in = static_cast<const StrView*>(c.values) + s.morsel_begin;
@@ -322,7 +322,7 @@ STROM_INLINE void load_numerics(const P& p, TileState& s, uint16_t dst, const Co
     flags[i] = flag;
     flagged |= flag;
   };
-  // Stores of flags may change anything as far as the compiler knows.
+  // The compiler has to assume that stores to flags may change anything.
   const int32_t* const rows = s.rows;
   const int64_t first = s.dense_base;
   if (rows == nullptr)
@@ -335,7 +335,8 @@ STROM_INLINE void load_numerics(const P& p, TileState& s, uint16_t dst, const Co
   });
 }
 
-/// Numerics as PostgreSQL stores them, for the rows that are left: kNumeric at the register's scale, or kDecimal.
+/// Loads numerics in PostgreSQL's stored form, for the rows that are left: kNumeric at the register's scale, or
+/// kDecimal.
 template <class P>
 STROM_KERNEL void load_stored_numeric(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
   const int scale = c.scale;
@@ -362,7 +363,7 @@ STROM_KERNEL void load_stored_numeric(const P& p, TileState& s, uint16_t dst, co
   });
 }
 
-/// A column in register form: values in place when contiguous.
+/// Loads a column in register form; values are used in place when contiguous.
 template <class P>
 STROM_INLINE void load_register(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
   if (c.has_packed) return load_packed(p, s, dst, c);

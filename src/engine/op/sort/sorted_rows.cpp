@@ -21,7 +21,7 @@ bool is_null(const ResultColumn& column, int64_t row) {
   return column.flags != nullptr && (column.flags[row] & 1) != 0;
 }
 
-/// a < b means place_of(a) <= place_of(b), and equal values have equal places.
+/// a < b means place_of(a) <= place_of(b). Equal values have equal places.
 uint64_t place_of(int64_t value) { return static_cast<uint64_t>(value) ^ kSign; }
 uint64_t place_of(int32_t value) { return place_of(int64_t{value}); }
 uint64_t place_of(uint8_t value) { return value; }
@@ -51,7 +51,7 @@ template <class T>
 int compare(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)
     if (std::isnan(a) || std::isnan(b))
-      return std::isnan(a) - std::isnan(b);  // NaN is behind all others, and equals itself
+      return std::isnan(a) - std::isnan(b);  // NaN is after all others, and equals itself
   return (a > b) - (a < b);
 }
 
@@ -96,7 +96,7 @@ struct PlacedRow {
   uint32_t row;
 };
 
-/// Values in order, and behind them their flags, if there are any.
+/// Moves values into order, with their flags behind them, if there are any.
 void move_column(const std::vector<PlacedRow>& order, uint8_t* to, ResultColumn* column) {
   uint8_t* flags = to + order.size() * static_cast<size_t>(registry::phys_size(column->type.phys()));
   with_type(*column, [&](auto* type) {

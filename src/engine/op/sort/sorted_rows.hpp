@@ -1,6 +1,6 @@
-// Rows in an order: engine threads sort each batch of results, and whoever takes the rows merges the batches. Batches
-// are sorted by numbers that the first key becomes; other keys are looked at where these are equal. Used by
-// exec/pipeline_run.hpp and src/pg/node.
+// Rows in an order: engine threads sort each batch of results, and the consumer merges the batches. The first key
+// becomes a number for sorting; other keys are compared where these numbers are equal. Used by exec/pipeline_run.hpp
+// and src/pg/node.
 #pragma once
 
 #include <memory>
@@ -10,22 +10,22 @@
 
 namespace strom::engine::op {
 
-/// Brings the rows of `batch` in order, and fills its places. Returns the memory of its columns then; what they had is
-/// free, but for texts. Any thread.
+/// Sorts the rows of `batch` and fills its places. Returns the new memory of its columns; the former memory is free,
+/// except that of texts. Any thread.
 std::vector<std::unique_ptr<uint8_t[]>> sort_rows(const std::vector<plan::SortKey>& keys, ResultBatch* batch);
 
-/// Merges sorted batches. One thread.
+/// Merges sorted batches. For one thread.
 class SortedRows {
  public:
   explicit SortedRows(std::vector<plan::SortKey> keys) : keys_(std::move(keys)) {}
 
-  /// All batches come before the first next().
+  /// All batches are added before the first next().
   void add(std::shared_ptr<const ResultBatch> batch);
-  /// Of all batches.
+  /// Bytes of all batches.
   int64_t memory() const { return memory_; }
   const std::vector<std::shared_ptr<const ResultBatch>>& batches() const { return batches_; }
 
-  /// The next row becomes the current one; false when there is none.
+  /// Makes the next row the current one; false when there is none.
   bool next();
   const std::shared_ptr<const ResultBatch>& batch() const { return batches_[current_.batch]; }
   int64_t row() const { return current_.row; }
@@ -41,7 +41,7 @@ class SortedRows {
 
   const std::vector<plan::SortKey> keys_;
   std::vector<std::shared_ptr<const ResultBatch>> batches_;
-  std::vector<Head> heads_;  // a heap: the first row that is left of each batch
+  std::vector<Head> heads_;  // a heap: the first remaining row of each batch
   Head current_{};
   int64_t memory_ = 0;
   bool started_ = false;

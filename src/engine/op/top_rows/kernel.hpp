@@ -1,6 +1,6 @@
-// The first rows of an order: a sort key becomes an integer of the same order, and rows behind those that the worker
-// has found already are dropped. Rows that are alike in the integer stay, so that whoever sorts what is left decides
-// about them. Single source.
+// The first rows of an order. A sort key becomes an integer of the same order, and rows after the ones that the worker
+// has already found are dropped. Rows with equal integers stay, and whoever sorts the remaining rows decides about
+// them. Single source.
 #pragma once
 
 #include "engine/block/registers.hpp"
@@ -11,7 +11,7 @@ namespace strom::engine::op {
 
 using namespace block;
 
-/// a <= b in SQL's order means order_of(a) <= order_of(b); different values may become the same.
+/// a <= b in SQL's order means order_of(a) <= order_of(b). Different values may get the same integer.
 STROM_INLINE int64_t order_of(uint8_t v) { return v; }
 STROM_INLINE int64_t order_of(int32_t v) { return v; }
 STROM_INLINE int64_t order_of(int64_t v) { return v; }
@@ -34,7 +34,7 @@ STROM_INLINE int64_t order_of(StrView v) {
   return static_cast<int64_t>(word ^ uint64_t{1} << 63);
 }
 
-/// kOrderKey: dst (int64) <- sort key of register a; imm: kOrder... bits. Errors stay.
+/// kOrderKey: dst (int64) <- sort key of register a; imm: kOrder... bits. Errors are kept.
 template <class P>
 STROM_KERNEL void order_key(const P& p, TileState& s, const TileInstr& instr) {
   const int64_t reverse = instr.imm & kOrderDescending ? -1 : 0;
@@ -73,7 +73,7 @@ STROM_KERNEL void order_key(const P& p, TileState& s, const TileInstr& instr) {
   p.sync();
 }
 
-/// kWithinTop: dst (bool) <- register a, a row's sort key, is not behind the last of the rows that are wanted.
+/// kWithinTop: dst (bool) <- the row's sort key (register a) is not after the last row that is needed.
 template <class P>
 STROM_KERNEL void within_top(const P& p, TileState& s, const TileInstr& instr) {
   const int64_t* in = values<int64_t>(s, instr.a);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kOverhead = 128;  // of a partition, besides its key and sort keys
 constexpr int64_t kTriedRows = 1 << 16;
-constexpr int64_t kWorthwhile = 8;  // one row of so many has to be left out
+constexpr int64_t kWorthwhile = 8;  // at least one row in so many has to be dropped
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// The sort keys of the first rows of each partition that a worker has found so far, as far as its memory goes: rows of
-// partitions that it does not know count as first ones. Used by op/output/worker_output.cpp only.
+// The sort keys of the first rows of each partition that a worker has found so far. Partitions that do not fit its
+// memory count all their rows as first ones. Used by op/output/worker_output.cpp only.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ class PartitionTops {
   PartitionTops(int64_t wanted, bool distinct, int64_t budget)
       : wanted_(static_cast<size_t>(wanted)), distinct_(distinct), budget_(budget) {}
 
-  /// Adds a row of the partition with the bytes `partition`. Its sort keys, which stay where they are; nullptr when
-  /// there is no room.
+  /// Adds a row of the partition with the bytes `partition`. Returns the partition's sort keys, which stay in place;
+  /// nullptr when there is no room.
   const SortKeys* add(std::string_view partition, int64_t key);
 
-  /// Rows behind this sort key are not among the first ones of their partition.
+  /// True when a row with this sort key is not among the first ones of its partition.
   bool is_behind(const SortKeys* keys, int64_t key) const {
     return keys != nullptr && keys->size() == wanted_ && key > keys->back();
   }
 
-  /// Counts rows that were added and those that were left out. False when it is not worth going on.
+  /// Counts rows that were added and rows that were dropped. False when going on is not worth it.
   bool is_worth_it(int64_t rows, int64_t left_out);
 
   int64_t memory() const { return memory_; }

@@ -12,7 +12,7 @@ class TopKeys {
  public:
   explicit TopKeys(int64_t wanted) : wanted_(static_cast<size_t>(wanted)) {}
 
-  /// Rows behind this sort key are not among the first ones.
+  /// Rows after this sort key are not among the first ones.
   int64_t last() const { return last_; }
 
   void add(const int64_t* keys, int64_t count) {

@@ -5,10 +5,10 @@
 
 namespace strom::engine::op {
 
-/// Drops rows that are not among the first ones; of partitions the worker does that when the rows are handed over.
+/// Drops rows that are not among the first ones. With partitions, the worker drops them when it hands rows over.
 void write_top_filter(PipelineWriter* writer);
 
-/// Register with the sort keys of the rows, of which the first ones are wanted: integers of the same order.
+/// Register with the rows' sort keys as integers of the same order.
 int write_order_key(PipelineWriter* writer);
 
 }  // namespace strom::engine::op

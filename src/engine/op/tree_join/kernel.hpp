@@ -1,5 +1,5 @@
-// Joins by distance and by overlapping boxes, probing side: geo::TreeIndex says of each probing row which build rows it
-// matches. Build rows are tried in the tree's order. Single source.
+// Joins by distance and by overlapping boxes, probing side. geo::TreeIndex tells for each probing row which build rows
+// it matches. Build rows are tried in the tree's order. Single source.
 #pragma once
 
 #include "engine/block/candidates.hpp"
@@ -12,7 +12,7 @@ namespace strom::engine::op {
 
 using namespace block;
 
-/// What the rows of a tile ask of a tree: registers of a geometry or of two coordinates, and of a distance behind them.
+/// The queries of a tile's rows to a tree: registers of a geometry or of two coordinates, followed by a distance.
 class TreeQueries {
  public:
   STROM_INLINE TreeQueries(const TileState& s, const TreeTable& table, const uint16_t* keys)
@@ -29,7 +29,7 @@ class TreeQueries {
     for (int k = 0; k < kMostKeys; ++k) flags_[k] = k < keys[0] ? s.regs[keys[k + 1]].flags : nullptr;
   }
 
-  /// A row as it asks the tree.
+  /// A row's query.
   struct Query {
     geo::NearQuery near;
     geo::Box box;
@@ -43,12 +43,12 @@ class TreeQueries {
     if (index_.header().everywhere != 0) return kErrorFlag;
     return table_.by_distance ? read_near(i, &query->near) : read_box(i, &query->box);
   }
-  /// The first item from `item` on that the row matches.
+  /// The first item from `item` on that matches the row.
   STROM_INLINE uint32_t find(const Query& query, uint32_t item) const {
     return table_.by_distance ? index_.points().find_near(query.near, item)
                               : index_.boxes().find_overlapping(query.box, item);
   }
-  /// PostGIS has to decide about one of the rows that are near.
+  /// True when PostGIS has to decide about one of the rows that are near.
   STROM_INLINE bool is_doubtful(const Query& query) const {
     return table_.by_distance && index_.boxes().find_near(query.near, 0) != geo::PackedTree::kNone;
   }
@@ -56,7 +56,7 @@ class TreeQueries {
     return table_.by_distance ? index_.points().row(item) : index_.boxes().row(item);
   }
 
-  /// For what is looked at some time later, so that memory is asked for in time; of joins by distance.
+  /// Fetches points for a later look at them; for joins by distance.
   template <class P>
   STROM_INLINE void fetch_points(const P& p, uint32_t item) const {
     const geo::PackedTree tree = index_.points();
@@ -64,7 +64,7 @@ class TreeQueries {
     for (size_t line = 0; line < sizeof(geo::PointGroup); line += kLineBytes) p.prefetch(lines + line);
     p.prefetch(tree.rows() + item);
   }
-  /// Where find() may begin.
+  /// The item from which find() may begin.
   STROM_INLINE uint32_t first_group(const Query& query) const { return index_.points().first_group_near(query.near); }
   STROM_INLINE const geo::PackedTree points() const { return index_.points(); }
   STROM_INLINE bool may_fetch() const { return table_.by_distance && index_.header().points.has_reach == 0; }
@@ -87,7 +87,8 @@ class TreeQueries {
     if (header.any != 0 && (header.mixed_srid != 0 || header.srid != srid)) return kErrorFlag;
     const double distance = distances_ != nullptr ? distances_[i] : 0;
     if (flag != 0 || !geo::NearQuery::is_distance(distance) || !geo::is_finite(point)) return kErrorFlag;
-    // Of such points and what is no point PostGIS's products overflow: they may be near wherever they are.
+    // With such points, or geometries that are no points, PostGIS's products overflow, so they may be near from
+    // anywhere.
     if (!geo::fits_floats(point) && index_.boxes().items() > 0) return kErrorFlag;
     *query = geo::NearQuery::of(point, distance);
     return 0;
@@ -115,11 +116,12 @@ class TreeQueries {
   const StrView* geometries_ = nullptr;
 };
 
-/// Rows that are searched in turns on the CPU. On a device other threads run meanwhile.
+/// Rows that the CPU searches for in turns. A device runs other threads meanwhile.
 inline constexpr int kSearchedAhead = 64;
 
-/// The searches of a block of rows, each from an item on. All look at a group of points, which has been fetched; those
-/// that find nothing in it ask for the next one, and look again when the others have looked.
+/// The searches of a block of rows, each from an item on. Each search looks at a group of points, which has been
+/// fetched. A search that finds nothing there fetches the next group, and looks at it when the others have had their
+/// turn.
 class TreeSearches {
  public:
   STROM_INLINE explicit TreeSearches(const TreeQueries& queries) : queries_(queries), tree_(queries.points()) {}
@@ -132,7 +134,7 @@ class TreeSearches {
     queries_.fetch_points(p, item);
     searching_[count_++] = static_cast<uint8_t>(k);
   }
-  /// From an item on that may be in a group that is not near.
+  /// Begins after an item, which may be in a group that is not near.
   template <class P>
   STROM_INLINE void begin_behind(const P& p, int k, uint32_t item) {
     const bool in_group = (item + 1) % geo::kTreeWidth != 0;
@@ -151,7 +153,7 @@ class TreeSearches {
       }
     }
   }
-  /// What row k found.
+  /// The item that row k found.
   STROM_INLINE uint32_t item(int k) const { return item_[k]; }
 
  private:

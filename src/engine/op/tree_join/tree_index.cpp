@@ -10,7 +10,7 @@ namespace strom::engine::op {
 
 using block::JoinTable;
 
-/// Puts the row's geometry where it belongs: into one of the trees, or nowhere, when it matches nothing.
+/// Adds the row's geometry to one of the trees, or to none when it matches nothing.
 void TreeIndex::add(const SpatialKeys& keys, int64_t row, geo::TreeInput* input) const {
   const auto number = static_cast<uint32_t>(row);
   geo::SerializedGeometry geometry;
@@ -34,7 +34,7 @@ void TreeIndex::add(const SpatialKeys& keys, int64_t row, geo::TreeInput* input)
     if (geo::is_finite(point))
       put(&input->points, geo::box_of(point));
     else
-      put(&input->boxes, geo::Box::everything());  // PostGIS may find it near to anything
+      put(&input->boxes, geo::Box::everything());  // PostGIS may find it near anything
     return;
   }
   geo::BoxAnswer answer = geo::BoxAnswer::kUncertain;
@@ -71,8 +71,8 @@ void TreeIndex::add_arrays(const JoinTable& table, std::vector<TableArray>* arra
   arrays->push_back({offsetof(JoinTable, tree.image), table.tree.image_bytes});
 }
 
-/// False: not known. By distance, PostGIS's products overflow between what is no point and what is beyond floats, and
-/// it may find these near to each other wherever they are.
+/// False: unknown. By distance, PostGIS's products overflow for geometries that are no points and points beyond floats,
+/// so it may find them near each other from anywhere.
 bool TreeIndex::find_in_box(const SpatialKeys& keys, std::vector<int64_t>* found) const {
   constexpr double kRounding = 1e-6;     // boxes of floats are rounded
   constexpr double kUnderflow = 1e-150;  // squares of smaller differences are 0
