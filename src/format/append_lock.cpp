@@ -25,7 +25,7 @@ Result<std::unique_ptr<AppendLock>> AppendLock::take(const std::string& path, bo
       if (errno == EWOULDBLOCK) return std::unique_ptr<AppendLock>();
       if (errno != EINTR) return base::os_error(errno, "could not lock file \"" + path + "\"");
     }
-    // Whoever held the lock before may have put another file in its place.
+    // The former holder of the lock may have put another file in its place.
     struct stat locked, named;
     if (fstat(fd, &locked) != 0) return base::os_error(errno, "could not look at file \"" + path + "\"");
     if (!S_ISREG(locked.st_mode))

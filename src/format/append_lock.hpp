@@ -1,4 +1,4 @@
-// The lock under which a file is appended to, by one process at a time: pg2arrow --append, INSERT.
+// The lock for appending to a file, for one process at a time: pg2arrow --append, INSERT.
 #pragma once
 
 #include <memory>
@@ -8,12 +8,13 @@
 
 namespace strom::format {
 
-/// flock() on the file, held until destruction or the process's end.
+/// flock() on the file, held until destruction or the end of the process.
 class AppendLock {
  public:
-  /// Locks the file that has the name `path` at that moment; waits for others. Errors: those of opening for writing.
+  /// Locks the file that has the name `path` at that moment; waits for other holders. Errors: those of opening for
+  /// writing.
   static Result<std::unique_ptr<AppendLock>> take(const std::string& path);
-  /// The same without waiting: nullptr when somebody else holds it.
+  /// The same without waiting: nullptr when another process holds the lock.
   static Result<std::unique_ptr<AppendLock>> try_take(const std::string& path);
   ~AppendLock();
   AppendLock(const AppendLock&) = delete;

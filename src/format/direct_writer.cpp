@@ -13,9 +13,9 @@ namespace strom::format {
 
 namespace {
 
-/// What the places of writes, in the file and in memory, are multiples of: enough for every usual disk.
+/// Writes begin at multiples of this, in the file and in memory: enough for every usual disk.
 constexpr size_t kAlignment = 4096;
-/// A disk of 2 GB/s is busy with it for 2 ms.
+/// A disk of 2 GB/s takes 2 ms to write it.
 constexpr size_t kBufferBytes = 4 << 20;
 
 }  // namespace
@@ -63,7 +63,7 @@ int DirectWriter::finish() {
   return error_number;
 }
 
-/// The buffer is full, or this is the end: only then are its bytes other than whole pages, but for the file's first.
+/// Called when the buffer is full, or at the end. Only at the end, and at the file's begin, it has parts of pages.
 int DirectWriter::flush(bool is_end) {
   size_t from = from_;
   if (const size_t head = std::min(used_, (from + kAlignment - 1) / kAlignment * kAlignment); head > from) {
@@ -96,7 +96,7 @@ int DirectWriter::write_out(size_t from, size_t to) {
     if (written >= 0) {
       from += static_cast<size_t>(written);
     } else if (errno == EINVAL && is_direct_) {
-      // Other alignments are asked for, or the disk took a part that is no multiple of them.
+      // The disk needs another alignment, or has written a part that is not a multiple of it.
       if (!set_direct(false)) return errno;
       is_direct_ = false;
     } else if (errno != EINTR) {

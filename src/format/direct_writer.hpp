@@ -1,4 +1,4 @@
-// Bytes of a file that go to the disk past the kernel's page cache. Used by StagedFile.
+// Writes bytes of a file to the disk past the kernel's page cache. Used by StagedFile.
 #pragma once
 
 #include <sys/uio.h>
@@ -10,17 +10,18 @@
 
 namespace strom::format {
 
-/// Gathers bytes in memory and writes them in aligned pieces with O_DIRECT: the kernel neither copies them nor has to
-/// find memory for them, and pages that others use stay cached. Where a file system does not take such writes, they
-/// go through its cache as usual. Not thread-safe.
+/// Gathers bytes in memory and writes them in aligned pieces with O_DIRECT. The kernel neither copies them nor has to
+/// find memory for them, and cached pages of others stay. Where a file system does not support such writes, they go
+/// through its cache as usual. Not thread-safe.
 class DirectWriter {
  public:
-  /// Bytes from `position` of the file on; `fd` stays the caller's. nullptr: not this file, or no memory for it.
+  /// Writes from `position` of the file on. The caller keeps `fd`. nullptr: not possible for this file, or too little
+  /// memory.
   static std::unique_ptr<DirectWriter> create(int fd, int64_t position);
 
-  /// 0, or the errno of the write that failed; nothing is appended afterwards.
+  /// 0, or the errno of the write that failed; nothing can be appended afterwards.
   int append(const std::vector<struct iovec>& pieces);
-  /// Writes what is left, and lets the descriptor go on behind it, through the cache. 0, or an errno.
+  /// Writes the rest. The descriptor then continues behind it, through the cache. 0, or an errno.
   int finish();
 
  private:
@@ -38,7 +39,7 @@ class DirectWriter {
   const int fd_;
   const Buffer buffer_;
   int64_t begin_;       // of the buffer, in the file; aligned
-  size_t from_, used_;  // the buffer's bytes that are to be written
+  size_t from_, used_;  // the buffer's bytes to be written
   bool is_direct_ = true;
 };
 

@@ -21,10 +21,10 @@ namespace strom::format {
 
 namespace {
 
-/// Smaller ones are written in no time either way, and need no buffer: there may be many at once.
+/// Smaller files take little time to write either way, and need no buffer: there may be many of them at once.
 constexpr int64_t kLargeFile = 32 << 20;
 
-/// Names of the temporary files that are there now. Never destroyed, since threads may outlive static objects.
+/// Names of the present temporary files. Never destroyed, since threads may outlive static objects.
 struct Temporaries {
   std::mutex mutex;
   std::set<std::string> paths;
@@ -35,7 +35,7 @@ struct Temporaries {
   }
 };
 
-/// -1: the file system has no such files, or what is wrong with the folder is told by another try.
+/// -1: the file system has no such files, or the folder has an error, which another attempt will report.
 int open_unnamed(const std::string& folder) {
   const int fd = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
   if (fd >= 0) (void)flock(fd, LOCK_EX | LOCK_NB);  // for a temporary name that it may get at the end
@@ -68,7 +68,7 @@ Status StagedFile::open_temporary() {
   return Status::ok();
 }
 
-/// What is written from now on goes to a file with a temporary name.
+/// From now on, writes go to a file with a temporary name.
 Status StagedFile::open_named() {
   auto& temporaries = Temporaries::instance();
   std::lock_guard lock(temporaries.mutex);
@@ -76,7 +76,7 @@ Status StagedFile::open_named() {
     const std::string name = temporary_name(path_);
     const int fd = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
     if (fd < 0) return failed("create", errno);
-    if (!hold_temporary(fd)) {  // somebody looks through the folder just now
+    if (!hold_temporary(fd)) {  // another process is cleaning up the folder right now
       close(fd);
       unlink(name.c_str());
       continue;
@@ -105,7 +105,7 @@ void StagedFile::remove_temporary() {
 
 void StagedFile::abandon_all() {
   auto& temporaries = Temporaries::instance();
-  temporaries.mutex.lock();  // kept: nobody renames or creates one any more
+  temporaries.mutex.lock();  // never unlocked: no file is renamed or created any more
   for (const std::string& path : temporaries.paths) unlink(path.c_str());
 }
 
@@ -128,7 +128,7 @@ Status StagedFile::append(std::vector<struct iovec> pieces) {
   return Status::ok();
 }
 
-/// The disk works while the rest is made, so that commit() has little left to wait for. Not every file system can.
+/// Starts writing to the disk early, so that commit() has little to wait for. Not every file system can.
 void StagedFile::start_writeback() {
   constexpr int64_t kStep = 8 << 20;
   if (position_ - written_back_ < kStep) return;
@@ -206,7 +206,8 @@ Status StagedFile::reserve(int64_t bytes) {
   return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? failed("write", errno) : Status::ok();
 }
 
-/// Not every file system gives back room behind the end when a hole is punched there; all do when the file is cut.
+/// Frees the reserved room. Not every file system frees room behind the end when a hole is punched there, but all do
+/// when the file is truncated.
 Status StagedFile::give_back_room() {
   if (ftruncate(fd_, position_) != 0) return failed("write", errno);
   reserved_ = position_;
@@ -222,7 +223,7 @@ Status StagedFile::commit() {
 }
 
 Status StagedFile::put_into_place() {
-  auto& mutex = Temporaries::instance().mutex;  // abandon_all() finds every name that there is, or prevents it
+  auto& mutex = Temporaries::instance().mutex;  // abandon_all() either finds every present name, or prevents it
   if (temporary_.empty()) {
     std::unique_lock lock(mutex);
     const int error_number = link_unnamed();
@@ -235,7 +236,7 @@ Status StagedFile::put_into_place() {
   return rename_into_place();
 }
 
-/// Gives a file without a name its name, or where that belongs to another file a temporary one. An errno.
+/// Gives an unnamed file its name, or a temporary one if another file has that name. Returns an errno.
 int StagedFile::link_unnamed() {
   const auto link_as = [this](const std::string& name) {
     const std::string self = "/proc/self/fd/" + std::to_string(fd_);
@@ -253,7 +254,7 @@ int StagedFile::link_unnamed() {
   return error_number;
 }
 
-/// For file systems that give a file without a name none afterwards.
+/// For file systems that cannot name an unnamed file later.
 Status StagedFile::copy_to_named() {
   const int unnamed = std::exchange(fd_, -1);
   struct stat info;
@@ -272,7 +273,7 @@ Status StagedFile::rename_into_place() {
     if (rename(temporary_.c_str(), path_.c_str()) != 0) return failed("create", errno);
   } else if (renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) != 0) {
     if (errno != EINVAL && errno != ENOSYS) return failed("create", errno);
-    // A file system without RENAME_NOREPLACE: a hard link does not replace either.
+    // The file system has no RENAME_NOREPLACE: a hard link does not replace a file either.
     if (link(temporary_.c_str(), path_.c_str()) != 0) return failed("create", errno);
   }
   remove_temporary();

@@ -1,4 +1,4 @@
-// A file that appears under its name only when it is whole. Used by the writers in src/format.
+// A file that appears under its name only when it is complete. Used by the writers in src/format.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace strom::format {
 
-/// Whether what is written is in memory afterwards, for who reads it next. Else files that get large go past the page
-/// cache, which is faster and leaves there what others use.
+/// kKeep: written bytes stay in the page cache, for their next reader. kSpare: large files bypass the page cache, which
+/// is faster and keeps the cached pages of others.
 enum class PageCache { kKeep, kSpare };
 
-/// Bytes go to a file without a name (O_TMPFILE), which the kernel removes with the process however that ends, or where
-/// the file system has no such files to a hidden temporary file in the same folder. commit() makes the bytes durable
-/// and gives them their name. Dropped before commit(), nothing is left. Not thread-safe.
+/// Writes to a file without a name (O_TMPFILE), which the kernel removes with the process however that ends. If the
+/// file system has no such files, to a hidden temporary file in the same folder. commit() makes the bytes durable and
+/// names the file. If it is destroyed before commit(), nothing is left. Not thread-safe.
 class StagedFile final : public ByteSink {
  public:
-  /// `overwrite` false: an existing `path` is kFileExists, here or in commit(). A replaced file hands on its
+  /// `overwrite` false: an existing `path` is kFileExists, here or in commit(). A replaced file passes on its
   /// permission bits. Temporary files that killed writers have left in the folder are removed. Errors: kFileNotFound
   /// (no such folder), kPermissionDenied, kIoError.
   static Result<std::unique_ptr<StagedFile>> create(const std::string& path, bool overwrite,
@@ -32,23 +32,23 @@ class StagedFile final : public ByteSink {
 
   Status append(std::vector<struct iovec> pieces) override;
   Status reserve(int64_t bytes) override;
-  /// Leaves room for `bytes` at the end, which write_at() fills; where it begins. -1: this file is written past the
-  /// page cache, in order.
+  /// Leaves room for `bytes` at the end, which write_at() fills; returns where the room begins. -1: this file is
+  /// written past the page cache, in order.
   int64_t skip(int64_t bytes);
-  /// Writes into room of skip(). Several threads may do so at once, and beside append().
+  /// Writes into room of skip(). Several threads may do so at once, and while another one appends.
   Status write_at(int64_t offset, std::vector<struct iovec> pieces) const;
   /// Appends `size` bytes of another file from `offset` on; the file system may share them instead of copying.
   Status append_file(int source, int64_t offset, int64_t size);
   int64_t position() const override { return position_; }
   const std::string& path() const override { return path_; }
-  /// Another name in the same folder, for a file that commit() has found there in the meantime.
+  /// Sets another name in the same folder, for a file whose name commit() has found taken.
   void set_path(std::string path) { path_ = std::move(path); }
-  /// fsync, the name, fsync of the folder. Errors: kFileExists, kIoError, kPermissionDenied; then `path` is as it was,
-  /// unless it was the folder that could not be synced. Nobody else can take the file's AppendLock before this object
-  /// is destroyed.
+  /// Syncs the file, names it, and syncs the folder. Errors: kFileExists, kIoError, kPermissionDenied. After an error
+  /// `path` is unchanged, unless only the sync of the folder failed. Nobody else can take the file's AppendLock before
+  /// this object is destroyed.
   Status commit() override;
 
-  /// Removes every temporary file of this process, and lets no further commit() happen: for a process that a signal is
+  /// Removes every temporary file of this process, and prevents any further commit(): for a process that a signal is
   /// about to end. Callable from any thread, but not from a signal handler. The process must exit afterwards.
   static void abandon_all();
 

@@ -30,9 +30,9 @@ bool is_number(std::string_view text, std::string_view digits) {
   return !text.empty() && text.find_first_not_of(digits) == std::string_view::npos;
 }
 
-/// Removes a temporary file unless a process holds it. Nobody can take the lock between the look and the removal.
+/// Removes a temporary file unless a process holds it. Nobody can take the lock between the check and the removal.
 void remove_unless_held(int folder, const char* name) {
-  // O_NONBLOCK: a FIFO that somebody has given such a name is not waited for.
+  // O_NONBLOCK: does not wait for a FIFO with such a name.
   const int fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return;
   struct stat info;
@@ -40,7 +40,8 @@ void remove_unless_held(int folder, const char* name) {
   close(fd);
 }
 
-/// When this process last looked through a folder: one that writes thousands of files does not do it for each.
+/// True when this process has not looked through the folder recently: a process that writes thousands of files need not
+/// do so for each.
 bool is_due(const std::string& folder) {
   using Clock = std::chrono::steady_clock;
   constexpr auto kBetween = std::chrono::seconds(10);
@@ -90,7 +91,7 @@ bool is_temporary_name(const std::string& name) {
 }
 
 bool hold_temporary(int fd) {
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;  // where there are no locks, nobody removes
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;  // without locks, nobody removes the file
   struct stat info;
   return fstat(fd, &info) == 0 && info.st_nlink > 0;
 }

@@ -1,5 +1,5 @@
-// Names of temporary files beside the files that they become, and the removal of those whose writers were killed.
-// Used by StagedFile.
+// Names of temporary files beside their final files, and the removal of those whose writers were killed. Used by
+// StagedFile.
 #pragma once
 
 #include <string>
@@ -9,19 +9,19 @@ namespace strom::format {
 /// The folder part of a path: "." if it has none.
 std::string folder_of(const std::string& path);
 
-/// `.NAME.strom-PID-N-NANOSECONDS.tmp` in the folder of `path`: hidden, so that no reader of the folder takes it for a
-/// finished file, and another one with every call.
+/// `.NAME.strom-PID-N-NANOSECONDS.tmp` in the folder of `path`. It is hidden, so that readers of the folder do not take
+/// it for a finished file, and different in every call.
 std::string temporary_name(const std::string& path);
 
-/// The name that temporary_name() makes, and nothing else.
+/// True for names of the form that temporary_name() makes.
 bool is_temporary_name(const std::string& name);
 
-/// Takes the lock that a writer holds on its temporary file until that has its name, or the process ends. False:
-/// somebody else is about to remove the file, or has.
+/// Takes the lock that a writer holds on its temporary file until the file has its name, or the process ends. False:
+/// another process is about to remove the file, or has removed it.
 bool hold_temporary(int fd);
 
-/// Removes the temporary files of `folder` that no process holds. Folders that this process has just looked through
-/// are left out. What cannot be removed, such as another user's file, stays.
+/// Removes the temporary files of `folder` that no process holds. Skips folders that this process has recently looked
+/// through. Files that cannot be removed, such as another user's, stay.
 void remove_stale_temporaries(const std::string& folder);
 
 }  // namespace strom::format

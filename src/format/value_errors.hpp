@@ -1,4 +1,4 @@
-// What decoders of rows that a server sends, and of text, say of values. `place` tells the row and the column.
+// Error messages about values, for decoders of a server's rows and of text. `place` tells the row and the column.
 #pragma once
 
 #include <string>

@@ -38,7 +38,7 @@ void append_number(T value, int32_t bits, ColumnBuilder& column) {
   }
 }
 
-/// Most numbers are short and have no sign.
+/// A fast way for short numbers without a sign, as most numbers are.
 bool append_short_integer(std::string_view text, int32_t bits, ColumnBuilder& column) {
   if (text.empty() || text.size() > (bits == 64 ? 18u : 9u) || bits < 32) return false;
   int64_t value = 0;
@@ -90,7 +90,7 @@ Appended append_text(std::string_view text, ColumnBuilder& column) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Digits without zeros before them, as numbers are printed; how many there are, or -1.
+/// Number of digits in the form in which numbers are printed, without leading zeros; else -1.
 int32_t printed_digits(std::string_view text) {
   if (text.empty() || (text.size() > 1 && text[0] == '0')) return -1;
   return std::all_of(text.begin(), text.end(), is_digit) ? static_cast<int32_t>(text.size()) : -1;
@@ -172,8 +172,7 @@ Appended append_value(std::string_view text, ColumnBuilder& column) {
   }
 }
 
-/// 1 and 0 are numbers. A column of F alone is more likely one of letters, whereas f is how PostgreSQL prints a
-/// boolean.
+/// 1 and 0 are numbers. A column of F alone more likely has letters, whereas PostgreSQL prints a boolean as f.
 bool TypeGuess::fits_bool(std::string_view text) {
   bool value;
   if (parse_bool(text, value) != Parsed::kExact || is_digit(text[0])) return false;
@@ -204,7 +203,7 @@ bool TypeGuess::fits(Candidate candidate, std::string_view text) {
       return true;
     }
     case kReal: {
-      // Numbers with zeros before them are names: zip codes, telephone numbers.
+      // Numbers with leading zeros are names: zip codes, telephone numbers.
       const size_t sign = !text.empty() && (text[0] == '-' || text[0] == '+');
       if (text.size() > sign + 1 && text[sign] == '0' && is_digit(text[sign + 1])) return false;
       double real;
@@ -222,7 +221,7 @@ bool TypeGuess::fits(Candidate candidate, std::string_view text) {
       const TimeUnit unit = digits > 6 ? TimeUnit::kNano : TimeUnit::kMicro;
       if (parse_timestamp(text, unit, has_zone, value) != Parsed::kExact || text.size() <= 10) return false;
       nanos_fit_ = nanos_fit_ && parse_timestamp(text, TimeUnit::kNano, has_zone, value) == Parsed::kExact;
-      // A time without a zone is no time of UTC's.
+      // A time without a zone is not a time in UTC.
       return !has_zone || parse_timestamp(text, unit, false, value) != Parsed::kExact;
     }
     case kAll: break;
@@ -230,7 +229,7 @@ bool TypeGuess::fits(Candidate candidate, std::string_view text) {
   return false;
 }
 
-/// Most values of most files: a short whole number, which is a decimal and a real number, too, and nothing else.
+/// Most values of most files are short whole numbers. These are also decimals and real numbers, and nothing else.
 bool TypeGuess::observe_integer(std::string_view text) {
   constexpr size_t kMost = 18;
   if (text.empty() || text.size() > kMost || (text[0] == '0' && text.size() > 1)) return false;
@@ -243,7 +242,7 @@ bool TypeGuess::observe_integer(std::string_view text) {
 void TypeGuess::observe(std::string_view text) {
   ++seen_;
   if (open_ == 0 || observe_integer(text)) return;
-  // What is a decimal is a real number, too.
+  // Every decimal is a real number, too.
   if ((open_ & kDecimal) != 0 && (open_ & ~(kInt | kDecimal | kReal)) == 0 && fits(kDecimal, text)) {
     if ((open_ & kInt) != 0 && !fits(kInt, text)) open_ &= ~kInt;
     return;
@@ -276,7 +275,7 @@ void TypeGuess::choose(Field& field, bool reals, bool is_sample) const {
     field.layout = Layout::kInt64;
   } else if (has(kDecimal) && digits <= kMost256 && !reals) {
     field.layout = digits <= kMost128 ? Layout::kDecimal128 : Layout::kDecimal256;
-    // Numbers that were not seen may have more digits before the point.
+    // Numbers that were not sampled may have more digits before the point.
     field.precision = !is_sample || digits > kMost128 ? digits : digits > kOrdinary ? kMost128 : kOrdinary;
     field.scale = scale_;
   } else if (has(kReal) && (reals || !has(kDecimal))) {

@@ -1,4 +1,5 @@
-// Fields of delimited text as values of Arrow columns, and what type a column's fields could have. Used by tsv2arrow.
+// Appends fields of delimited text to Arrow columns, and guesses the type of a column from its fields. Used by
+// tsv2arrow.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +13,18 @@ namespace strom::format::csv {
 
 enum class Appended : uint8_t { kDone, kMalformed, kTooLarge, kTooPrecise, kNotUtf8, kFull };
 
-/// Appends a field that is not NULL. The column is of a type without children and dictionary.
+/// Appends a field that is not NULL. The column's type has neither children nor a dictionary.
 Appended append_value(std::string_view text, columnar::ColumnBuilder& column);
 
 /// Learns from texts which types can hold all of them, exactly.
 class TypeGuess {
  public:
-  /// `words_are_bool`: so are yes and no, y and n, on and off, besides true and false, t and f, in any case.
+  /// `words_are_bool`: yes and no, y and n, on and off are booleans, too, besides true and false, t and f, in any case.
   explicit TypeGuess(bool words_are_bool = false) : words_are_bool_(words_are_bool) {}
   void observe(std::string_view text);
   void merge(const TypeGuess& other);
-  /// Sets the type of `field`. `reals`: numbers with a decimal point become Float64 rather than decimals. `is_sample`:
-  /// not all texts were seen, so that decimals get more digits than those that were.
+  /// Sets the type of `field`. `reals`: numbers with a decimal point become Float64 instead of decimals. `is_sample`:
+  /// not all texts were seen, so decimals get more digits than were seen.
   void choose(columnar::Field& field, bool reals, bool is_sample) const;
 
  private:
@@ -47,7 +48,7 @@ class TypeGuess {
   int64_t seen_ = 0;
   int32_t whole_ = 0, scale_ = 0;  // digits of decimals, before and behind the point
   int32_t fraction_ = 0;           // digits of a second
-  bool nanos_fit_ = true;          // timestamps, in nanoseconds
+  bool nanos_fit_ = true;          // timestamps fit in nanoseconds
 };
 
 }  // namespace strom::format::csv

@@ -30,7 +30,7 @@ char* put_hex(char* out, const uint8_t* bytes, int64_t count) {
   return out;
 }
 
-/// `count` bytes as a number, the first one highest.
+/// `count` bytes as a number, the first byte highest.
 char* put_number(char* out, const uint8_t* bytes, int64_t count) {
   uint64_t number = 0;
   for (int64_t i = 0; i < count; ++i) number = number << 8 | bytes[i];

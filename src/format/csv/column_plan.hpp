@@ -1,4 +1,4 @@
-// What is known of a column before its rows are written as text. Private to src/format/csv.
+// Decisions about a column before its rows are written as text. Private to src/format/csv.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace strom::format::csv {
 
-/// What stands before, behind and in place of a column's values.
+/// The text before, after and instead of a column's values.
 struct Frame {
   std::string before;  // padded to whole words of 16 bytes
   int64_t before_size = 0;
@@ -28,8 +28,8 @@ struct Column {
   Frame frame;
   columnar::Field field;
   BinaryKind binary = BinaryKind::kText;
-  bool is_text = false;      // written by the style's form
-  bool is_rendered = false;  // is_text: what value_text.hpp makes of the values
+  bool is_text = false;      // written in the style's form
+  bool is_rendered = false;  // is_text: value_text.hpp makes the texts
   bool is_array = false;     // is_rendered: as {…}
   int64_t room = 0;          // of a value that is not text
 };
@@ -38,16 +38,16 @@ void set_before(Frame& frame, std::string text);
 /// At most eight bytes.
 void set_behind(Frame& frame, std::string_view text);
 
-/// Columns without what stands before and behind their values. Errors: kUnsupported.
+/// Plans the columns, without the text before and after their values. Errors: kUnsupported.
 Result<std::vector<Column>> plan_columns(const std::vector<columnar::Field>& fields, const TextOptions& options);
 
-/// Last part of a type's name as the metadata key pg_type has it: schema.name@extension. Empty: there is none.
+/// Last part of the type's name in the metadata key pg_type: schema.name@extension. Empty: there is none.
 std::string_view pg_type_name(const columnar::Field& field);
 
 /// How values of kFixedBinary are written, by the field's metadata.
 BinaryKind binary_kind(const columnar::Field& field, bool binary_hex);
 
-/// A value of a column whose kind is not kText.
+/// Writes a value of a column whose kind is not kText.
 char* put_binary(char* out, BinaryKind kind, const uint8_t* bytes, int64_t width);
 
 }  // namespace strom::format::csv

@@ -1,5 +1,5 @@
-// Dates and timestamps as PostgreSQL prints them with DateStyle ISO, and as its JSON functions do. The conventions are
-// those of number_text.hpp.
+// Dates and timestamps as PostgreSQL prints them with DateStyle ISO, and as its JSON functions print them. The
+// conventions are those of number_text.hpp.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ inline Civil civil_from_days(int64_t days) {
   constexpr int64_t kEpoch = 719'468;  // days from 0000-03-01
   constexpr int64_t kDaysOf400Years = 146'097;
   const int64_t shifted = days + kEpoch;
-  // Whole periods of 400 years are taken out, so that the rest is small and not negative.
+  // Takes out whole periods of 400 years, so that the rest is small and not negative.
   const int64_t period = shifted >= 0 ? shifted / kDaysOf400Years : -((-shifted - 1) / kDaysOf400Years) - 1;
   const auto n1 = static_cast<uint32_t>(4 * (shifted - period * kDaysOf400Years) + 3);
   const uint32_t century = n1 / 146'097;
@@ -47,7 +47,7 @@ inline char* put_two_digits(char* out, uint32_t value) {
   return out + 2;
 }
 
-/// Year, month and day; the era is left to the caller.
+/// Writes year, month and day; the caller writes the era.
 inline char* put_civil(char* out, const Civil& civil) {
   const auto year = static_cast<uint64_t>(civil.year > 0 ? civil.year : 1 - civil.year);
   if (year < 10'000) {
@@ -87,7 +87,8 @@ inline char* put_date_of_millis(char* out, int64_t millis) {
   return put_date(out, datetime_detail::floor_divide(millis, 86'400'000));
 }
 
-/// `kDigits` digits of a second's fraction at most, `fraction` in units of the last; no trailing zeros.
+/// Writes at most `kDigits` digits of a second's fraction, without trailing zeros. `fraction` counts units of the last
+/// digit.
 template <int kDigits>
 inline char* put_fraction(char* out, uint32_t fraction) {
   if (fraction == 0) return out;
@@ -101,7 +102,8 @@ inline char* put_fraction(char* out, uint32_t fraction) {
   return out + count;
 }
 
-/// A time since 1970-01-01 in units of 10^-kDigits seconds. `separator` stands between day and time; `zone` behind.
+/// Writes a time since 1970-01-01 in units of 10^-kDigits seconds. `separator` is between day and time; `zone` comes
+/// last.
 template <int kDigits>
 inline char* put_timestamp(char* out, int64_t value, char separator, const char* zone, int64_t zone_size) {
   constexpr auto kUnits = static_cast<int64_t>(base::power_of_ten(kDigits));

@@ -8,7 +8,7 @@ namespace strom::format::csv {
 
 namespace {
 
-/// The number 0.DIGITS * 10^point; the first digit is not 0, nor is the last.
+/// The number 0.DIGITS * 10^point. Neither the first nor the last digit is 0.
 struct Decimal {
   char digits[24];
   int count = 0;
@@ -37,7 +37,7 @@ uint64_t integer_of(const Decimal& decimal) {
   return value;
 }
 
-/// True when a * 10^exponent == b * 2^power, for what shortest digits and middles between floats can be.
+/// True when a * 10^exponent == b * 2^power. Only for shortest digits and middles between floats.
 bool same_number(uint64_t a, int exponent, uint64_t b, int power) {
   constexpr int kMostFives = 27;  // 5^28 has more than 64 bits, and no odd factor below is that large
   if (exponent > kMostFives || exponent < -kMostFives) return false;
@@ -56,12 +56,12 @@ bool same_number(uint64_t a, int exponent, uint64_t b, int power) {
   return left == right && power == 0;
 }
 
-/// PostgreSQL does not print a number that lies just in the middle between two floats, although it reads back as the
-/// one with the even mantissa.
+/// PostgreSQL does not print a number exactly in the middle between two floats, although it reads back as the float
+/// with the even mantissa.
 template <class Float>
 bool is_middle(const Decimal& decimal, Float magnitude) {
   constexpr int kBits = std::numeric_limits<Float>::digits;
-  // Below, a number between two floats has more digits than are ever needed.
+  // Below this, a number between two floats has more digits than are ever needed.
   constexpr auto kLeast = static_cast<Float>(uint64_t{1} << (kBits - 4));
   if (magnitude < kLeast) return false;
   int power = 0;
@@ -92,7 +92,7 @@ Decimal shortest(Float magnitude) {
 
 template <class Float>
 char* put_shortest(char* out, Float value) {
-  // Exponents below -4 and from these on have the scientific form, as with printf's %g.
+  // Exponents below -4 and from this one on have the scientific form, as with printf's %g.
   constexpr int kFirstScientific = sizeof(Float) == 8 ? 15 : 6;
   const auto put = [&out](const char* text, size_t size) {
     std::memcpy(out, text, size);

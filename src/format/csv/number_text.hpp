@@ -1,5 +1,5 @@
-// Numbers as PostgreSQL prints them. Every function writes at `out`, without a terminating zero, and returns what is
-// behind the text; it may write up to kSlack bytes more than the text has. Used by row_text.cpp.
+// Numbers as PostgreSQL prints them. Every function writes at `out`, without a terminating zero, and returns the end of
+// the text. It may write up to kSlack bytes beyond that. Used by the writers of text in this folder.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@
 
 namespace strom::format::csv {
 
-/// Room that must be behind a text, because texts are written in words of up to 16 bytes.
+/// Room needed behind a text, because texts are written in words of up to 16 bytes.
 inline constexpr int64_t kSlack = 32;
 
 namespace number_detail {
@@ -20,8 +20,8 @@ inline constexpr uint64_t kZeros = 0x3030303030303030;
 inline constexpr uint32_t kTenTo8 = 100'000'000;
 inline constexpr uint64_t kTenTo16 = 10'000'000'000'000'000;
 
-/// The eight decimal digits of `value` < 10^8, a byte each, the first in the lowest: quotients of all pairs are found
-/// by multiplication in parallel (P. Khuong, "How to print integers really fast").
+/// The eight decimal digits of `value` < 10^8, a byte each, the first in the lowest byte. Multiplication finds the
+/// quotients of all pairs in parallel (P. Khuong, "How to print integers really fast").
 inline uint64_t eight_digits(uint32_t value) {
   const uint64_t fours = (value / 10'000) | (static_cast<uint64_t>(value % 10'000) << 32);
   const uint64_t hundreds = ((fours * 10'486) >> 20) & 0x0000'007F'0000'007F;
@@ -50,7 +50,7 @@ inline char* put_sixteen_digits(char* out, uint64_t value) {
   return put_eight_digits(out, static_cast<uint32_t>(value % kTenTo8));
 }
 
-/// A sign without a branch that depends on it.
+/// Writes a sign without a branch that depends on it.
 inline char* put_sign(char* out, bool negative) {
   *out = '-';
   return out + negative;
@@ -89,10 +89,10 @@ inline char* put_uint128(char* out, base::uint128 value) {
   return put_sixteen_digits(out, static_cast<uint64_t>(value - high * kTenTo16));
 }
 
-/// Bytes that put_decimal() may need for this scale.
+/// Bytes that put_decimal() may write for this scale.
 constexpr int64_t decimal_room(int32_t scale) { return 43 + (scale < 0 ? -scale : scale); }
 
-/// unscaled / 10^scale with just `scale` digits behind the point; a negative scale adds zeros.
+/// unscaled / 10^scale with exactly `scale` digits after the point; a negative scale adds zeros.
 inline char* put_decimal(char* out, base::int128 unscaled, int32_t scale) {
   using namespace number_detail;
   out = put_sign(out, unscaled < 0);
@@ -136,15 +136,15 @@ inline char* put_decimal(char* out, base::int128 unscaled, int32_t scale) {
   return out + scale;
 }
 
-/// Bytes that put_float() may need.
+/// Bytes that put_float() may write.
 inline constexpr int64_t kFloatRoom = 32;
 
-/// Any value; the shortest digits that read back as the same value, as float8out and float4out print them.
+/// Writes any value by the shortest digits that read back as the same value, as float8out and float4out do.
 char* put_float_slowly(char* out, double value);
 char* put_float_slowly(char* out, float value);
 
-/// Most values in tables have few digits: with at most 15 (float: 6) digits there is just one text that reads back as
-/// the value, so a text of two decimal places that does is the shortest one.
+/// Most values in tables have few digits. With at most 15 digits (float: 6), only one text reads back as the value. So
+/// a text with two decimal places that reads back as the value is the shortest one.
 template <class Float>
 inline char* put_float(char* out, Float value) {
   constexpr double kMostDigits = sizeof(Float) == 8 ? 1e15 : 1e6;

@@ -26,7 +26,7 @@ constexpr uint64_t power(int n) {
   return value;
 }
 
-/// The digits of a decimal: those of text, without the point, and zeros behind them.
+/// The digits of a decimal: those of the text, without the point, and further zeros.
 struct Digits {
   std::string_view whole, fraction;
   int64_t exponent = 0;
@@ -57,7 +57,7 @@ Parsed split_decimal(std::string_view text, Digits& out) {
   return at == text.size() ? Parsed::kExact : Parsed::kMalformed;
 }
 
-/// Digits of a number as they are pushed, up to as many as the type has.
+/// Collects digits of a number, at most as many as the type has.
 class Pusher {
  public:
   explicit Pusher(int32_t precision) : most_(precision) {}
@@ -88,8 +88,8 @@ class Pusher {
   base::UInt256 wide_;
 };
 
-/// Most decimals: a sign, at most 18 digits, no more behind the point than the type has, nothing else. False when it is
-/// none of these.
+/// Most decimals: a sign, at most 18 digits, no more after the point than the type has, nothing else. False for any
+/// other text.
 bool parse_short_decimal(std::string_view text, int32_t precision, int32_t scale, base::int128* value) {
   constexpr size_t kMostSize = kChunk;
   const bool negative = !text.empty() && text[0] == '-';
@@ -114,12 +114,12 @@ bool parse_short_decimal(std::string_view text, int32_t precision, int32_t scale
   return scaled < base::power_of_ten(precision);
 }
 
-/// The leap day apart.
+/// February without the leap day.
 constexpr uint8_t kDaysOfMonth[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 constexpr int kEpochFromMarch = 719'468;  // days from 0000-03-01 to 1970-01-01
 
-/// Days of the years 1 to 9999, without branches that depend on the date. False for other years, and when there is no
-/// such day.
+/// Days of the years 1 to 9999, without branches that depend on the date. False for other years and for days that do
+/// not exist.
 bool common_days(uint32_t year, uint32_t month, uint32_t day, int64_t& days) {
   constexpr uint32_t kMostYear = 9999;
   if ((year - 1 >= kMostYear) | (month - 1 > 11)) return false;
@@ -299,7 +299,7 @@ bool days_of(int64_t year, uint32_t month, uint32_t day, int64_t& days) {
   if (month < 1 || month > 12 || day < 1) return false;
   const bool is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
   if (day > kDaysOfMonth[month - 1] + (month == 2 && is_leap ? 1u : 0u)) return false;
-  // Years that begin in March, in periods of 400, of which none is negative.
+  // Years begin in March, in periods of 400 years; no period is negative.
   constexpr int64_t kPeriods = 25'000, kDaysOf400Years = 146'097;
   const int64_t from_march = year + kPeriods * 400 - (month <= 2);
   const int64_t day_of_year = (153 * (int64_t{month} + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;

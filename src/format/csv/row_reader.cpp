@@ -9,7 +9,7 @@ namespace strom::format::csv {
 
 namespace {
 
-/// What a backslash and this character stand for in COPY's text format.
+/// The character that a backslash and `c` stand for in COPY's text format.
 char escaped(char c) {
   switch (c) {
     case 'b': return '\b';
@@ -28,7 +28,7 @@ int digit_of(char c, int base) {
   return value < base ? value : -1;
 }
 
-/// The byte that digits behind a backslash stand for: up to three octal ones, or x and up to two hexadecimal ones.
+/// The byte of the digits after a backslash: up to three octal digits, or x and up to two hexadecimal ones.
 char numbered(std::string_view raw, size_t& at, int base, int most) {
   int value = 0;
   for (int i = 0; i < most && at < raw.size() && digit_of(raw[at], base) >= 0; ++i)
@@ -60,7 +60,7 @@ uint64_t found(uint64_t word, char c) {
   return ~(((other & kLow) + kLow) | other | kLow);
 }
 
-/// The highest bits of the bytes, the first byte's lowest.
+/// The highest bit of each byte, the first byte's bit lowest.
 uint64_t bits_of(uint64_t bytes) { return (bytes >> 7) * 0x0102040810204080 >> 56; }
 
 }  // namespace
@@ -94,7 +94,7 @@ void RowReader::load_block(int64_t block) {
   if (left < kBlock) stops_ &= ~(~uint64_t{0} << left);
 }
 
-/// The first place from `from` on, which is inside of the text, where there is more than a plain character; or the end.
+/// The first place from `from` on, which is inside of the text, that has a special character; or the end.
 int64_t RowReader::find_stop(int64_t from) {
   const auto size = static_cast<int64_t>(text_.size());
   int64_t block = from / kBlock;
@@ -134,7 +134,7 @@ bool RowReader::next() {
   return true;
 }
 
-/// A field without anything special; true when another follows in the row.
+/// A field without special characters; true when another field follows in the row.
 bool RowReader::plain_field() {
   const auto size = static_cast<int64_t>(text_.size());
   const int64_t begin = at_;

@@ -1,8 +1,9 @@
-// Rows of delimited text, taken apart into fields. Used by tsv2arrow. The text is untrusted.
+// Splits rows of delimited text into fields. Used by tsv2arrow. The text is untrusted.
 //
-// Two forms, both as PostgreSQL's COPY reads them. With a quote character (CSV), quotes turn on and off what delimiters
-// and line ends mean, and two in a row inside of quotes are one; or another character, the escape, stands before what
-// is to be taken as it is. Without one (TSV), a backslash says that the next character is another one than it looks.
+// There are two forms, read as PostgreSQL's COPY reads them. With a quote character (CSV), delimiters and line ends
+// inside of quotes are text, and two quotes inside of quotes are one. Instead, another character (the escape) may
+// precede quotes and itself inside of quotes. Without a quote character (TSV), a backslash changes the meaning of the
+// next character.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,10 @@ namespace strom::format::csv {
 struct Dialect {
   char delimiter = '\t';
   char quote = 0;                    // 0: none
-  std::vector<std::string> nulls{};  // texts, as they stand in the file, that are NULL; never in quotes
+  std::vector<std::string> nulls{};  // texts in the file that mean NULL; never in quotes
   char escape = 0;                   // before quotes, and itself, inside of quotes; 0: the quote
-  bool backslashes = true;           // without a quote: they mean something
-  char comment = 0;                  // lines that begin with it are left out; 0: none
+  bool backslashes = true;           // without a quote: backslashes have a meaning
+  char comment = 0;                  // lines that begin with it are skipped; 0: none
 };
 
 struct TextField {
@@ -33,15 +34,15 @@ class RowReader {
   /// `dialect` and `text` outlive the reader. `text` begins with a row.
   RowReader(const Dialect& dialect, std::string_view text);
 
-  /// The next row; false at the end. The fields stay until the next call.
+  /// Reads the next row; false at the end. The fields stay valid until the next call.
   bool next();
   const std::vector<TextField>& fields() const { return fields_; }
-  /// Where the row that next() has read begins and ends, in bytes of the text.
+  /// Where the row of next() begins and ends, in bytes of the text.
   int64_t row_begin() const { return row_begin_; }
   int64_t position() const { return at_; }
-  /// The row is an empty line.
+  /// True when the row is an empty line.
   bool is_blank() const { return fields_.size() == 1 && fields_[0].text.empty() && !fields_[0].is_quoted; }
-  /// The text ended inside of quotes.
+  /// True when the text ended inside of quotes.
   bool is_unfinished() const { return unfinished_; }
 
  private:
@@ -58,19 +59,18 @@ class RowReader {
   int64_t at_ = 0, row_begin_ = 0;
   bool unfinished_ = false;
   size_t longest_null_ = 0;
-  // Delimiters, line ends, and what quotes or escapes, in the 64 bytes of the text that `block_` counts: a bit for
-  // each.
+  // Delimiters, line ends, and quotes or escapes in block `block_` of 64 bytes of the text: a bit for each byte.
   int64_t block_ = -1;
   uint64_t stops_ = 0;
   std::vector<TextField> fields_;
-  std::vector<std::string> made_;  // texts that differ from what stands in the file
+  std::vector<std::string> made_;  // texts that differ from the file's bytes
   size_t made_count_ = 0;
 };
 
-/// Whether next_row() finds rows of this dialect: whether the number of quotes before a place tells if it is quoted.
+/// True when next_row() can find rows of this dialect: the number of quotes before a place tells whether it is quoted.
 bool has_simple_quotes(const Dialect& dialect);
-/// Where the row that begins before or at `from` ends and another begins, at or after `from`; the end of the text when
-/// there is none. `quotes`: whether the number of quotes before `from` is odd.
+/// The end of the row that begins at or before `from`, where another row begins at or after `from`; the end of the text
+/// when there is none. `quotes`: whether the number of quotes before `from` is odd.
 int64_t next_row(const Dialect& dialect, std::string_view text, int64_t from, bool quotes);
 
 }  // namespace strom::format::csv

@@ -16,7 +16,7 @@ namespace {
 using columnar::Field;
 using columnar::Layout;
 
-/// Values that are not text would be torn apart by, or mistaken for, one of these.
+/// Other characters would break values that are not text, or be mistaken for a part of them.
 bool can_separate(char c) {
   const bool is_alphanumeric = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   return !is_alphanumeric && c > 0 && std::string_view("+-.: \\\r\n").find(c) == std::string_view::npos;
@@ -63,7 +63,7 @@ bool is_number(const Field& field) {
   return columnar::value_width(field.layout, field.byte_width) > 0 && field.layout <= Layout::kDecimal128;
 }
 
-/// A null text that a number, a date or a truth value could look like.
+/// True for a null text that could be mistaken for a number, a date or a truth value.
 bool looks_plain(const std::string& text) {
   if (text.empty()) return false;
   return std::string_view("0123456789-tfNI").find(text[0]) != std::string_view::npos;

@@ -1,7 +1,8 @@
 // Rows of record batches as text: CSV, tab-separated values, JSON lines, Markdown tables. Used by arrow2csv.
 //
-// Values look as PostgreSQL prints them (DateStyle ISO, time zone UTC, bytea_output hex), so that COPY FROM reads them
-// back: CSV is that of COPY (FORMAT csv) and of RFC 4180, TSV is COPY's text format, JSON lines are row_to_json()'s.
+// Values are printed as PostgreSQL prints them (DateStyle ISO, time zone UTC, bytea_output hex), so that COPY FROM
+// reads them back. CSV is that of COPY (FORMAT csv) and RFC 4180, TSV is COPY's text format, JSON lines are those of
+// row_to_json().
 #pragma once
 
 #include <cstdint>
@@ -24,15 +25,15 @@ struct TextOptions {
   char quote = '"';         // kCsv
   bool quote_all = false;   // kCsv: every value that is not null
   std::string null_text;    // all but kJsonLines
-  bool binary_hex = false;  // FixedSizeBinary without a type of its own as \x…, not as characters
+  bool binary_hex = false;  // FixedSizeBinary without a known type as \x…, not as characters
   bool arrays = false;      // kCsv and kTsv: lists of flat values as PostgreSQL's arrays, {1,2}, not as JSON
 };
 
 /// Immutable, safe to share between threads.
 class RowText {
  public:
-  /// The columns are those of the batches that append_rows() gets. Errors: kInvalidParameter (characters that cannot
-  /// serve as delimiter or quote), kUnsupported (a column that cannot be read).
+  /// `fields` are the columns of the batches for append_rows(). Errors: kInvalidParameter (characters that cannot be
+  /// delimiter or quote), kUnsupported (an unreadable column).
   static Result<std::shared_ptr<const RowText>> create(const std::vector<columnar::Field>& fields,
                                                        const TextOptions& options);
 
@@ -40,7 +41,7 @@ class RowText {
   /// Line or lines with the columns' names; empty for kJsonLines.
   virtual const std::string& header() const = 0;
   /// Appends rows [begin, end) of `batch`. Errors: kCorruptFile (a text that lies outside of its column), kOutOfMemory,
-  /// kInvalidParameter (bytes that are no text).
+  /// kInvalidParameter (bytes that are not text).
   virtual Status append_rows(const columnar::BatchView& batch, int64_t begin, int64_t end, TextBuffer& out) const = 0;
 };
 

@@ -1,6 +1,6 @@
-// Rows are made a tile at a time: each row of a tile gets a slot that is large enough for its text, one column after
-// the other is appended to all slots, and at the end the slots are pushed together. So the work for one type of value
-// is a loop of its own, without a decision per value. Private to src/format/csv.
+// Rows are made a tile at a time. Each row of a tile gets a slot that is large enough for its text. One column after
+// another is appended to all slots, and at the end the slots are joined. So the work for one type of value is a loop of
+// its own, without a decision for each value. Private to src/format/csv.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ using columnar::TimeUnit;
 
 inline constexpr int kMostTileRows = 512;
 inline constexpr int64_t kTileBytes = 128 * 1024;    // of slots: they stay in the second-level cache
-inline constexpr int64_t kLongText = 64 * 1024;      // from here on a text's room is counted, not estimated
+inline constexpr int64_t kLongText = 64 * 1024;      // the room for longer texts is counted, not estimated
 inline constexpr int64_t kMostSlotBytes = 16 << 20;  // a tile with longer texts has fewer rows
 
 /// A column's texts in one tile.
@@ -41,8 +41,8 @@ struct TextTile {
   const char* text[kMostTileRows];
   int64_t size[kMostTileRows];  // -1: null
   bool is_clean = false;        // no byte is special
-  bool has_tail = false;        // 16 bytes can be read from where each text begins
-  std::string rendered;         // the texts, one behind the other, of values that are no texts
+  bool has_tail = false;        // 16 bytes can be read from each text's begin on
+  std::string rendered;         // for values that are not texts: their texts, one after another
 };
 
 struct Scratch {
@@ -65,7 +65,7 @@ bool has_special(const Form& form, const char* text, int64_t size) {
   return found;
 }
 
-/// Bytes that put_special() will write, counted.
+/// The number of bytes that put_special() will write.
 template <class Form>
 int64_t counted_room(const Form& form, const char* text, int64_t size) {
   int64_t special = 0;
@@ -73,7 +73,7 @@ int64_t counted_room(const Form& form, const char* text, int64_t size) {
   return size + Form::room(special) + 2;
 }
 
-/// Appends to each row's slot what `put(out, row)` makes of a value that is not null.
+/// Appends put(out, row) to each row's slot, for values that are not null.
 template <class Put>
 void append_values(const Frame& frame, const ColumnView& view, int64_t begin, int rows, char** at, Put put) {
   const int64_t null_size = static_cast<int64_t>(frame.null_text.size());
@@ -144,7 +144,7 @@ class RowTextOf final : public RowText {
   }
 
  private:
-  /// `rows` may become less, when texts are long.
+  /// Reduces `rows` when texts are long.
   Status append_tile(const BatchView& batch, int64_t begin, int& rows, Scratch& scratch, TextBuffer& out) const {
     std::fill_n(scratch.room, rows, fixed_room_ + kSlack);
     size_t text_column = 0;
@@ -204,7 +204,7 @@ class RowTextOf final : public RowText {
     }
   }
 
-  /// Where the texts are, checked; offsets in a mapped file may change, so this is the only time they are read.
+  /// Finds and checks the texts. Offsets in a mapped file may change, so they are read only here.
   Status find_texts(const Column& column, const ColumnView& view, int64_t begin, int rows, TextTile& tile) const {
     if (column.is_rendered) return render_texts(column, view, begin, rows, tile);
     const char* first = nullptr;
@@ -229,7 +229,7 @@ class RowTextOf final : public RowText {
     }
     tile.is_clean = tile.has_tail = true;
     if (first == nullptr) return Status::ok();
-    // Texts mostly lie side by side, so that one pass over them tells about all.
+    // Texts are mostly consecutive, so that one pass over them checks all.
     const bool is_one_place = view.layout != Layout::kUtf8View && view.layout != Layout::kDictionary;
     const bool is_dense = is_one_place && last - first <= 2 * sum + 64;
     tile.is_clean = is_dense && !tiles::has_special(form_, first, last - first);
@@ -284,7 +284,7 @@ class RowTextOf final : public RowText {
       return out + quoted;
     };
     const auto put_any = [&](char* out, int r) {
-      if (tile.size[r] < 0) return put_null(column.frame, out);  // the bitmap changed meanwhile
+      if (tile.size[r] < 0) return put_null(column.frame, out);  // the bitmap has changed meanwhile
       if (kIsJson && column.is_rendered) return put_bytes(out, tile.text[r], tile.size[r]);
       if (tiles::has_special(form_, tile.text[r], tile.size[r]))
         return form_.put_special(out, tile.text[r], tile.size[r]);
@@ -309,7 +309,7 @@ class RowTextOf final : public RowText {
     return put_bytes(out, frame.null_text.data(), static_cast<int64_t>(frame.null_text.size()));
   }
 
-  /// Values that consist of digits and the like. `quoted` ones are strings in JSON.
+  /// Appends values that consist of digits and the like. With `quoted`, they are strings in JSON.
   template <class Put>
   void append_some(const Column& column, const ColumnView& view, int64_t begin, int rows, char** at, bool quoted,
                    Put put) const {
@@ -429,7 +429,7 @@ class RowTextOf final : public RowText {
   const std::string header_;
   const std::vector<Column> columns_;
   const std::string empty_row_;
-  const bool check_plain_;  // plain values, too, may need quotes
+  const bool check_plain_;  // even plain values may need quotes
   int64_t fixed_room_ = 0;  // of a row without its texts
   int64_t text_columns_ = 0;
   int tile_rows_ = 0;

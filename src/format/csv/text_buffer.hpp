@@ -1,4 +1,4 @@
-// Growable bytes that are not set to zero before they are written. Used by row_text.cpp and by who writes its rows out.
+// Growable bytes that are not zeroed before they are written. Used by row_text.cpp and its callers.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class TextBuffer {
   std::string_view view() const { return {bytes_, static_cast<size_t>(size_)}; }
   void clear() { size_ = 0; }
 
-  /// Room for `count` bytes behind the content; commit() makes part of it content. Throws std::bad_alloc.
+  /// Reserves `count` bytes behind the content; commit() adds a part of them to the content. Throws std::bad_alloc.
   char* reserve(int64_t count) {
     if (count > capacity_ - size_) grow(count);
     return bytes_ + size_;

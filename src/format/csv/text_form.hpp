@@ -1,4 +1,4 @@
-// How text stands in each style: which bytes are special, and how they are written. Private to src/format/csv.
+// The form of text in each style: which bytes are special, and how they are written. Private to src/format/csv.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ inline char* put_bytes(char* out, const char* from, int64_t size) {
   return out + size;
 }
 
-/// A form has: is_special(byte), true for bytes that cannot stand as they are; put_special(), which writes a text that
-/// may have some; needs_quotes(), whether one that has none stands between quotes all the same; room(size), the most
-/// bytes that a text of `size` bytes becomes.
+/// A form has: is_special(byte), true for bytes that cannot be written unchanged; put_special(), which writes a text
+/// that may have such bytes; needs_quotes(), whether a text without such bytes needs quotes all the same; room(size),
+/// the most bytes that a text of `size` bytes becomes.
 struct CsvForm {
   char delimiter = ',', quote = '"';
   std::string null_text;
@@ -25,7 +25,7 @@ struct CsvForm {
   bool is_special(char c) const { return (c == delimiter) | (c == quote) | (c == '\n') | (c == '\r'); }
   static int64_t room(int64_t size) { return 2 * size + 2; }
 
-  /// Whatever would read back as a null or as the end of the data is quoted.
+  /// Quotes texts that would read back as a null or as the end of the data.
   bool needs_quotes(const char* text, int64_t size) const {
     if (quote_all) return true;
     const auto bytes = static_cast<size_t>(size);
@@ -94,7 +94,7 @@ struct JsonForm {
   }
 };
 
-/// Cells of a GitHub table: no line breaks, and bars are escaped.
+/// Cells of a GitHub table: without line breaks, and with escaped bars.
 struct MarkdownForm {
   static bool is_special(char c) { return (c == '|') | (c == '\n') | (c == '\r'); }
   static int64_t room(int64_t size) { return 4 * size; }

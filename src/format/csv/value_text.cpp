@@ -62,7 +62,7 @@ void append_scaled(std::string& out, std::string digits, bool negative, int scal
   out += (negative && !is_zero ? "-" : "") + digits;
 }
 
-/// A number in two's complement of `size` bytes, the lowest first.
+/// A number in two's complement of `size` bytes, the lowest byte first.
 void append_decimal(std::string& out, const char* bytes, int size, int scale) {
   bool negative = false;
   char digits[96];
@@ -77,7 +77,7 @@ void append_two_digits(std::string& out, uint64_t value) {
 
 constexpr int64_t kNanosPerSecond = 1'000'000'000;
 
-/// `nanos` of a day or longer, not negative.
+/// `nanos`: at least 0; may be a day or more.
 void append_clock(std::string& out, __int128 nanos) {
   const auto seconds = static_cast<uint64_t>(nanos / kNanosPerSecond);
   append_two_digits(out, seconds / 3600);
@@ -88,7 +88,7 @@ void append_clock(std::string& out, __int128 nanos) {
   append_put(out, 16, [=](char* to) { return put_fraction<9>(to, static_cast<uint32_t>(nanos % kNanosPerSecond)); });
 }
 
-/// An interval in PostgreSQL's own style, with all digits of the second that there are.
+/// An interval in PostgreSQL's own style, with all digits of the second.
 void append_interval(std::string& out, int64_t months, int64_t days, __int128 nanos) {
   bool is_first = true, is_before = false;
   const auto part = [&](int64_t value, const char* name) {
@@ -126,7 +126,7 @@ __int128 nanos_of(int64_t value, TimeUnit unit) {
 
 void append_time(std::string& out, int64_t value, TimeUnit unit) {
   const __int128 nanos = nanos_of(value, unit);
-  if (nanos < 0) out += '-';  // no time of day
+  if (nanos < 0) out += '-';  // is not a time of day
   append_clock(out, nanos < 0 ? -nanos : nanos);
 }
 
@@ -155,7 +155,7 @@ void append_binary(std::string& out, const char* bytes, int64_t size) {
   base::append_hex(&out, bytes, static_cast<size_t>(size));
 }
 
-/// The column and row where a value stands that is reached through run ends, dictionaries and unions.
+/// The column and row of a value that is reached through run ends, dictionaries and unions.
 struct Found {
   const Field* field;
   const ColumnView* view;
@@ -183,7 +183,7 @@ Found find_value(const Field& field, const ColumnView& view, int64_t row) {
   }
 }
 
-/// What JSON writes without quotes.
+/// True when JSON writes the values without quotes.
 bool is_plain_json(Layout layout) {
   switch (columnar::values_of(layout)) {
     case columnar::Values::kBool:
@@ -202,7 +202,7 @@ void append_bytes(const Field& field, const char* bytes, int64_t size, std::stri
              [&](char* to) { return put_binary(to, kind, reinterpret_cast<const uint8_t*>(bytes), size); });
 }
 
-/// A position in the log has two halves with a slash between them.
+/// A log position (pg_lsn) has two halves with a slash between them.
 void append_uint64(std::string& out, const Field& field, uint64_t number) {
   if (pg_type_name(field) != "pg_lsn") return append_integer(out, number);
   char text[24];
@@ -333,7 +333,7 @@ ValueState append_found(const Found& found, std::string& out) {
   const ValueState state = append_flat(*found.field, *found.view, found.row, true, text);
   if (is_plain_json(found.field->layout) && text.find_first_of("Ny/") == std::string::npos)
     out += text;
-  else  // also NaN, Infinity and positions in the log
+  else  // also NaN, Infinity and log positions
     append_string(out, text.data(), static_cast<int64_t>(text.size()));
   return state;
 }

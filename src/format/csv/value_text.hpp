@@ -1,5 +1,5 @@
-// Values of any layout as text: flat ones as PostgreSQL prints them, nested ones as JSON. For what row_tiles.hpp does
-// not write by itself. Private to src/format/csv.
+// Values of any layout as text: flat values as PostgreSQL prints them, nested ones as JSON. For values that
+// row_tiles.hpp does not write itself. Private to src/format/csv.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ enum class ValueState : uint8_t {
 /// Appends the text of row `row`.
 ValueState append_value(const columnar::Field& field, const columnar::ColumnView& view, int64_t row, std::string& out);
 
-/// The same of a list of values that are not nested, as PostgreSQL prints arrays: {1,NULL,"a b"}.
+/// The same for a list of flat values, as PostgreSQL prints arrays: {1,NULL,"a b"}.
 ValueState append_array(const columnar::Field& field, const columnar::ColumnView& view, int64_t row, std::string& out);
 
-/// The same in JSON, in quotes where it is a string; null is written.
+/// The same in JSON, with quotes around strings; null is written.
 ValueState append_json(const columnar::Field& field, const columnar::ColumnView& view, int64_t row, std::string& out);
 
 }  // namespace strom::format::csv

@@ -84,7 +84,7 @@ bool fits_found(const Value& value, const Field& field) {
   }
 }
 
-/// The name of one of our own columns, perhaps with underscores behind it.
+/// True for the name of one of our own columns, perhaps with underscores after it.
 bool FoundColumns::is_like_own(std::string_view key) const {
   while (key.ends_with('_') && key != time_column_ && key != tag_column_) key.remove_suffix(1);
   return !key.empty() && (key == time_column_ || key == tag_column_);

@@ -1,5 +1,5 @@
-// Columns for records that nobody has described: one for each key, with a type that holds all values which were seen.
-// Used by fluent2arrow.
+// Columns for records without a given schema: one for each key, with a type that holds all values seen so far. Used by
+// fluent2arrow.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +14,24 @@
 
 namespace strom::format::forward {
 
-/// What a key's values are. Whole numbers and others are kReal together; what else does not go together is kText.
+/// The type of a key's values. Whole numbers and others together are kReal; other mixtures are kText.
 enum class FoundType : uint8_t { kBool, kInt, kBigInt, kReal, kJson, kText };
 
 class FoundColumns {
  public:
-  /// Names of columns for times and tags, which keys cannot have: such a key's column has an underscore behind it.
+  /// Names of the columns for times and tags. A key with such a name gets a column with an underscore after it.
   FoundColumns(std::string time_column, std::string tag_column)
       : time_column_(std::move(time_column)), tag_column_(std::move(tag_column)) {}
 
   enum class Change : uint8_t { kNone, kMore, kOther };
-  /// The records of a message: kMore, there are columns behind those that were there; kOther: one has another type.
-  /// Messages that are damaged are looked at as far as they are not.
+  /// Looks at the records of a message. kMore: there are new columns; kOther: a column has another type. A damaged
+  /// message is looked at up to the damage.
   Change observe(const Message& message);
-  /// Begins with the columns of a file. False, and there are none: it has others than could be found.
+  /// Begins with the columns of a file. False, and there are no columns: the file has others than could be found.
   bool start(const std::vector<columnar::Field>& fields);
 
   std::vector<columnar::Field> fields() const;
-  /// Of records, by column.
+  /// Keys of records, by column.
   std::vector<std::string> keys() const;
 
   static constexpr size_t kMostColumns = 1000;
@@ -50,9 +50,9 @@ class FoundColumns {
   std::unordered_map<std::string, size_t> index_;
 };
 
-/// Whether a value can be in a column that was found, with nothing lost. NULL and extensions can always.
+/// True when a column that was found can hold the value without loss. It always can for NULL and extensions.
 bool fits_found(const Value& value, const columnar::Field& field);
-/// Has no value that a column could be found for.
+/// True when no column can be found for the value.
 inline bool is_nothing(const Value& value) {
   return value.kind == Value::Kind::kNil || value.kind == Value::Kind::kExtension;
 }

@@ -22,7 +22,7 @@ void put_size(size_t size, char one, char two, std::string* out) {
   *out += static_cast<char>(size);
 }
 
-/// Longer ones than 65535 bytes are cut: none of ours is.
+/// Texts over 65535 bytes are cut; none of ours is that long.
 void put_text(std::string_view text, std::string* out) {
   constexpr size_t kShort = 32;
   text = text.substr(0, kTwoBytes - 1);

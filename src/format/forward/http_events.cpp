@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kOk = 200, kBadRequest = 400, kOtherMethod = 405, kTooLarge = 413, kOtherType = 415;
 
-/// The events of values in MessagePack: maps, and arrays of maps. False: there are others.
+/// Appends the events of MessagePack values: maps, and arrays of maps. False: there are other values.
 bool append_records(std::string_view values, int64_t time_ns, std::string* events) {
   MessageReader reader(values);
   while (!reader.rest().empty()) {
@@ -38,7 +38,7 @@ bool append_records(std::string_view values, int64_t time_ns, std::string* event
   return true;
 }
 
-/// One value, or, in lines, several.
+/// Reads one value, or with `are_lines` several.
 bool read_json(std::string_view json, bool are_lines, std::string* values) {
   skip_blanks(&json);
   do {

@@ -8,7 +8,7 @@ namespace strom::format::forward {
 namespace {
 
 constexpr size_t kMostHead = size_t{64} << 10;
-constexpr size_t kMostLine = 1024;  // of a chunk's size, and behind chunks
+constexpr size_t kMostLine = 1024;  // of a chunk's size line, and of a line after chunks
 constexpr int kBadRequest = 400, kTooLarge = 413, kHeadTooLarge = 431, kNotImplemented = 501, kOtherVersion = 505;
 
 std::string small(std::string_view text) {
@@ -69,11 +69,11 @@ HttpReader::State HttpReader::read(std::string_view* bytes) {
   return read_body(bytes);
 }
 
-/// Up to the empty line. kWhole: the body begins.
+/// Reads up to the empty line. kWhole: the body begins.
 HttpReader::State HttpReader::read_head(std::string_view* bytes) {
-  if (head_.empty())  // lines before a request are nothing
+  if (head_.empty())  // empty lines before a request are skipped
     bytes->remove_prefix(std::min(bytes->find_first_not_of("\r\n"), bytes->size()));
-  // Lines may end without a return. The end may have begun in what came before.
+  // Lines may end without a carriage return. The end may begin in earlier bytes.
   const size_t before = head_.size();
   const size_t from = before > 3 ? before - 3 : 0;
   const size_t room = kMostHead - before;
@@ -106,7 +106,7 @@ HttpReader::State HttpReader::parse_head() {
     if (status != 0) return wrong(status);
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  if (is_chunked_ && has_length_) return wrong(kBadRequest);  // who believes the other one would be led astray
+  if (is_chunked_ && has_length_) return wrong(kBadRequest);  // a proxy could believe the other length
   if (left_ > most_body_) return wrong(kTooLarge);
   part_ = is_chunked_ ? Part::kChunkSize : Part::kBody;
   return State::kWhole;
@@ -154,7 +154,7 @@ int HttpReader::parse_header(std::string_view line) {
   return 0;
 }
 
-/// False: the line has not come to its end, or is too long, which head_ then is as well.
+/// False: the end of the line has not come. If the line is too long, head_ is too long as well.
 bool HttpReader::take_line(std::string_view* bytes, std::string* line) {
   const size_t end = std::min(bytes->find('\n'), bytes->size());
   const bool is_whole = end < bytes->size();

@@ -71,7 +71,7 @@ bool take_escape(std::string_view* json, std::string* text) {
   }
 }
 
-/// Behind the first quote.
+/// Reads a text from behind its first quote.
 bool take_text(std::string_view* json, std::string* out) {
   std::string text;
   for (;;) {
@@ -93,7 +93,7 @@ bool take_text(std::string_view* json, std::string* out) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// A number in JSON's form, which has fewer than from_chars() takes.
+/// A number in JSON's form. from_chars() accepts more forms.
 bool take_number(std::string_view* json, std::string* out) {
   size_t at = 0;
   const auto digits = [&] {
@@ -135,7 +135,7 @@ bool take_number(std::string_view* json, std::string* out) {
 
 bool take_value(std::string_view* json, int depth, std::string* out);
 
-/// Behind the first bracket.
+/// Reads the items from behind the first bracket.
 bool take_items(std::string_view* json, bool is_map, int depth, std::string* out) {
   const char* const end = is_map ? "}" : "]";
   uint32_t count = 0;

@@ -1,4 +1,4 @@
-// JSON as MessagePack, from text that nobody vouches for. Used by http_events.cpp.
+// Converts untrusted JSON to MessagePack. Used by http_events.cpp.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace strom::format::forward {
 
-/// Appends the value that `json` begins with, after white space, and removes it from `json`. False: it is none, or is
-/// nested deeper than 64 values. Numbers that are whole and have room in 64 bits are such, others are floats. What is
-/// no UTF-8 in texts is replaced, and so are halves of surrogate pairs.
+/// Appends the value at the beginning of `json`, after white space, and removes it from `json`. False: there is no
+/// value, or it is nested deeper than 64 values. Whole numbers that fit 64 bits become integers, others floats. Invalid
+/// UTF-8 in texts is replaced, and so are halves of surrogate pairs.
 bool take_json(std::string_view* json, std::string* msgpack);
 /// Removes white space from the beginning.
 void skip_blanks(std::string_view* json);

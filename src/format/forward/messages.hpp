@@ -11,14 +11,15 @@
 
 namespace strom::format::forward {
 
-/// gzip, also several parts one after another. Errors: kProtocolViolation; kOverBudget for more than `most` bytes.
+/// Decompresses gzip, also several parts one after another. Errors: kProtocolViolation; kOverBudget for more than
+/// `most` bytes.
 Status inflate_gzip(std::string_view bytes, size_t most, std::string* text);
 
-/// Finds where a message ends that comes in parts. Each byte is looked at once.
+/// Finds the end of a message that comes in parts. Each byte is looked at once.
 class MessageEnd {
  public:
-  /// The size of the message that `bytes` begin with; 0: more have to come, and then `bytes` are those again with more
-  /// behind them. Errors: kProtocolViolation.
+  /// The size of the message at the beginning of `bytes`; 0: more bytes are needed. The next call then gets the same
+  /// bytes with more behind them. Errors: kProtocolViolation.
   Result<size_t> find(std::string_view bytes);
 
  private:
@@ -26,29 +27,29 @@ class MessageEnd {
   uint64_t left_ = 1;  // values that are still to come
 };
 
-/// A message of any of its forms: Message, Forward, PackedForward, CompressedPackedForward.
+/// A message in any of the protocol's forms: Message, Forward, PackedForward, CompressedPackedForward.
 class Message {
  public:
-  /// `bytes` have it whole, and stay. Errors: kProtocolViolation; kOverBudget where it would be larger than `most`
-  /// bytes without compression.
+  /// `bytes` have the whole message, and must stay. Errors: kProtocolViolation; kOverBudget when it has more than
+  /// `most` uncompressed bytes.
   static Result<Message> parse(std::string_view bytes, size_t most);
-  /// Of pairs of time and record that are made here. The tag stays.
+  /// A message of events that are made here: pairs of time and record. The tag must stay.
   static Message of_events(std::string_view tag, std::string events);
 
   std::string_view tag() const { return tag_; }
-  /// What the sender wants back when the events are safe; empty: nothing.
+  /// The sender wants this text back when the events are safe; empty: it wants no answer.
   std::string_view chunk() const { return chunk_; }
-  /// Its events, one behind the other, which nobody has looked at yet.
+  /// The message's events, one after another, not checked yet.
   std::string_view events() const { return is_packed_ ? std::string_view(text_) : events_; }
-  /// The event that `reader` of events() is at: its time since 1970 and, still to be read, its record, a map. nullptr,
-  /// or what is wrong with it.
+  /// Begins the event at `reader` of events(): reads its time since 1970; its record, a map, follows. nullptr, or the
+  /// error.
   const char* begin_event(MessageReader& reader, int64_t* time_ns) const;
 
  private:
   Status read_options(MessageReader& reader, bool* is_compressed);
 
   std::string_view tag_, chunk_;
-  std::string text_;         // what was compressed
+  std::string text_;         // decompressed bytes
   std::string_view events_;  // pairs of time and record
   bool is_single_ = false;   // time and record without an array around them
   bool is_packed_ = false;   // in text_, whose address changes with the object's

@@ -12,8 +12,8 @@ namespace strom::format::forward {
 
 using Kind = Value::Kind;
 
-/// What a first byte from 0xc0 to 0xdf says. Of numbers `size` is theirs in bytes, else that of the size that follows,
-/// or, where it is fixed, the size.
+/// The meaning of a first byte from 0xc0 to 0xdf. `size` is the number's size in bytes, or the size of the length that
+/// follows; where the value's size is fixed, that size.
 struct MessageReader::Form {
   Kind kind;
   uint8_t size;
@@ -78,7 +78,7 @@ bool MessageReader::take_bits(size_t size, uint64_t* bits) {
   return true;
 }
 
-/// Values whose size, or number of elements, stands in their first byte.
+/// Values whose size, or number of elements, is in their first byte.
 Step MessageReader::take_short(uint8_t code, Value* value) {
   if (code <= 0x7f || code >= 0xe0) {
     value->kind = Kind::kInt;
@@ -111,7 +111,7 @@ Step MessageReader::take_number(const Form& form, Value* value) {
   return Step::kDone;
 }
 
-/// A size, and what has it.
+/// Takes a size, and the value with that size.
 Step MessageReader::take_sized(const Form& form, Value* value) {
   uint64_t size = form.size, type = 0;
   if (!form.is_fixed && !take_bits(form.size, &size)) return Step::kIncomplete;
@@ -146,7 +146,7 @@ Step MessageReader::take(Value* value) {
 }
 
 Step MessageReader::skip() {
-  // Values that are still to come. No count can overflow it: each takes a byte at least, or the bytes end.
+  // Number of values still to come. It cannot overflow: each value takes at least a byte, or the bytes end.
   for (uint64_t left = 1; left > 0; --left) {
     Value value;
     if (const Step step = next(&value); step != Step::kDone) return step;
@@ -190,7 +190,7 @@ bool append_items(MessageReader& reader, const Value& value, int depth, std::str
   for (uint32_t i = 0; i < value.count; ++i) {
     if (i > 0) *json += ", ";
     if (is_map) {
-      // No key has others in it: each level would double what has to be quoted.
+      // A key must not be nested: each level would double the bytes that need quotes.
       std::string key;
       if (!append_value(reader, kDeepest, &key)) return false;
       if (key.starts_with('"'))

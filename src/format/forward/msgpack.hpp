@@ -1,5 +1,5 @@
-// MessagePack, https://github.com/msgpack/msgpack/blob/master/spec.md: values one after another, from bytes that nobody
-// vouches for. Used by messages.cpp and record_columns.cpp.
+// MessagePack, https://github.com/msgpack/msgpack/blob/master/spec.md: reads values one after another from untrusted
+// bytes. Used by messages.cpp and record_columns.cpp.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ struct Value {
   Kind kind = Kind::kNil;
   int8_t extension = 0;  // its type
   bool truth = false;
-  int64_t integer = 0;     // kInt; kUInt: larger than an int64_t can be, as its bits
+  int64_t integer = 0;     // kInt; kUInt: the bits of a number beyond int64_t
   double number = 0;       // kFloat
-  uint32_t count = 0;      // elements of kArray, pairs of kMap, which follow
+  uint32_t count = 0;      // elements of kArray, pairs of kMap; they follow
   std::string_view bytes;  // kText, kBytes, kExtension
 
-  /// How many values follow that are in this one.
+  /// How many of the next values are inside of this one.
   uint64_t values_inside() const { return kind == Kind::kArray ? count : kind == Kind::kMap ? uint64_t{2} * count : 0; }
 };
 
@@ -28,13 +28,13 @@ class MessageReader {
  public:
   explicit MessageReader(std::string_view bytes) : rest_(bytes) {}
 
-  /// A value; elements of arrays and maps are values of their own. kIncomplete: the bytes end before. Of `value` what
-  /// its kind does not have stays as it is, but `count` is 0 then.
+  /// Reads a value. Elements of arrays and maps are separate values. kIncomplete: the bytes end before the value does.
+  /// Members of `value` that its kind does not use are unchanged, except that `count` becomes 0.
   Step next(Value* value) {
     if (rest_.empty()) return Step::kIncomplete;
     const auto code = static_cast<uint8_t>(rest_[0]);
     value->count = 0;
-    // Short texts and small numbers are most of what there is.
+    // Short texts and small numbers are the most frequent values.
     constexpr uint8_t kLastNumber = 0x7f, kFirstText = 0xa0, kSizeBits = 0x1f;
     if (code <= kLastNumber) {
       value->kind = Value::Kind::kInt;
@@ -50,7 +50,7 @@ class MessageReader {
     }
     return take(value);
   }
-  /// Leaves out a value with all that is in it.
+  /// Skips a value with everything inside.
   Step skip();
   std::string_view rest() const { return rest_; }
 
@@ -71,8 +71,8 @@ class MessageReader {
 /// The shortest text that reads back as the same number.
 std::string shortest_text(double number);
 
-/// Appends the next value as JSON. Bytes that are no UTF-8 are replaced, extensions are null. False when it is not
-/// whole, nested deeper than 64 values, or has a key that is nested.
+/// Appends the next value as JSON. Invalid UTF-8 is replaced, extensions become null. False when the value is
+/// incomplete, nested deeper than 64 values, or has a nested key.
 bool append_json(MessageReader& reader, std::string* json);
 
 }  // namespace strom::format::forward

@@ -18,7 +18,7 @@ void put_bits(T value, std::string* out) {
     *out += static_cast<char>(value >> shift & 0xFF);
 }
 
-/// A byte that says how many bytes the count has, and the count. `none`: there is no form with one byte.
+/// Writes a byte that tells the size of the count, and the count. `one` -1: there is no form with a count of one byte.
 void put_count(uint32_t count, int one, char two, std::string* out) {
   if (count <= UINT8_MAX && one >= 0) {
     *out += static_cast<char>(one);
@@ -32,7 +32,7 @@ void put_count(uint32_t count, int one, char two, std::string* out) {
   }
 }
 
-/// With each byte that is not UTF-8 replaced by U+FFFD.
+/// The text with each byte that is not UTF-8 replaced by U+FFFD.
 std::string replaced(std::string_view text) {
   constexpr size_t kLongest = 4;
   std::string valid;

@@ -1,4 +1,4 @@
-// Values as MessagePack: events that did not come as such. Used by syslog.cpp.
+// Writes values as MessagePack, for events that came in another form. Used by syslog.cpp.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ void put_bool(bool value, std::string* out);
 void put_int(int64_t value, std::string* out);
 void put_uint(uint64_t value, std::string* out);
 void put_float(double value, std::string* out);
-/// Bytes that are no UTF-8 are replaced.
+/// Invalid UTF-8 is replaced.
 void put_text(std::string_view text, std::string* out);
-/// What follows are `count` pairs, or elements.
+/// `count` pairs, or elements, follow.
 void put_map(uint32_t count, std::string* out);
 void put_array(uint32_t count, std::string* out);
 /// The beginning of an event: its time, in nanoseconds since 1970. Its record, a map, follows.

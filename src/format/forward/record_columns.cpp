@@ -26,7 +26,7 @@ bool append_integer(int64_t value, ColumnBuilder& column) {
   return true;
 }
 
-/// A text that is UTF-8 whatever follows.
+/// True for a text that is UTF-8 whatever follows.
 bool is_ascii(std::string_view text) {
   constexpr uint64_t kHigh = 0x8080808080808080;
   uint64_t all = 0, word = 0;
@@ -39,7 +39,8 @@ bool is_ascii(std::string_view text) {
   return (all & kHigh) == 0;
 }
 
-/// The values that most records have, without a text in between; false: by their text, or not at all.
+/// A fast way for the values of most records, without an intermediate text. False: the value needs its text, or does
+/// not fit.
 bool append_directly(const Value& value, ColumnBuilder& column) {
   const Layout layout = column.field().layout;
   if (value.kind == Kind::kText && layout == Layout::kUtf8 && is_ascii(value.bytes))
@@ -176,7 +177,7 @@ Status RecordColumns::append_other(const Value& value, std::string_view bytes, C
   return Status::ok();
 }
 
-/// Each key goes to its column as it comes.
+/// Appends each key's value to its column as it comes.
 Status RecordColumns::append_record(MessageReader& reader, int64_t row, Columns& columns, RecordCounts* counts) {
   Value map, key;
   if (reader.next(&map) != Step::kDone || map.kind != Kind::kMap) return damaged();
@@ -194,7 +195,7 @@ Status RecordColumns::append_record(MessageReader& reader, int64_t row, Columns&
       continue;
     }
     ColumnBuilder& column = columns[first_ + index];
-    if (column.length() > row) column.truncate(row);  // of a key that comes twice the last value counts
+    if (column.length() > row) column.truncate(row);  // if a key comes twice, its last value counts
     Status status = append_value(reader, column, counts);
     if (status.is_ok()) continue;
     if (status.code() != ErrorCode::kTypeMismatch) return status;

@@ -1,4 +1,4 @@
-// Records of events into columns: by the names of a schema, or whole as JSON. Used by fluent2arrow.
+// Appends records of events to columns: by the names of a schema, or whole as JSON. Used by fluent2arrow.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +15,32 @@
 namespace strom::format::forward {
 
 struct RecordChoice {
-  std::vector<columnar::Field> fields;  // of records, by name; none: `record` has them as JSON
-  bool is_inferred = false;             // fields are those that were found, perhaps none yet (FoundColumns)
-  std::vector<std::string> keys;        // of fields, where they are not their names
+  std::vector<columnar::Field> fields;  // of records, by name; empty: `record` has them as JSON
+  bool is_inferred = false;             // fields were found in the records (FoundColumns), perhaps none yet
+  std::vector<std::string> keys;        // of fields, if they differ from the names
   std::string time_column, tag_column;  // of events; empty: none
-  bool wrong_is_error = false;          // a value of another type is refused, rather than NULL
+  bool wrong_is_error = false;          // a value of another type is an error instead of NULL
 };
 
 struct RecordCounts {
   int64_t rows = 0, wrong = 0, extra = 0;  // values that became NULL, keys without a column
-  int64_t left_out = 0;                    // events with a value that is refused
+  int64_t left_out = 0;                    // events with a value that is an error
 };
 
-/// The columns that RecordColumns fills: time and tag, when they are chosen, then those of records.
+/// The columns that RecordColumns fills: time and tag, if they are chosen, then those of records.
 std::vector<columnar::Field> record_fields(const RecordChoice& choice);
 
-/// What becomes of an event that is left out: it is called with the reason.
+/// Called with the reason when an event is left out.
 using LeftOut = std::function<void(const std::string& reason)>;
 
-/// One thread.
+/// For one thread.
 class RecordColumns {
  public:
   explicit RecordColumns(const RecordChoice& choice);
 
-  /// The events of a message, all or none. Events with a value that is refused, or with a record that can be no JSON,
-  /// are left out. Errors: kProtocolViolation; kOverBudget when the batch is full. `may_grow`: kOutgrown when there is
-  /// a key without a column, or a value that its column can only have by losing something.
+  /// Appends all events of a message, or none. Events with an erroneous value, or with a record that cannot be JSON,
+  /// are left out. Errors: kProtocolViolation; kOverBudget when the batch is full. `may_grow`: kOutgrown when a key has
+  /// no column, or a column cannot hold a value without loss.
   Status append(const Message& message, std::vector<columnar::ColumnBuilder>& columns, RecordCounts* counts,
                 const LeftOut& left_out, bool may_grow = false);
   static constexpr ErrorCode kOutgrown = ErrorCode::kUnsupported;
@@ -49,7 +49,7 @@ class RecordColumns {
   static constexpr size_t kNone = static_cast<size_t>(-1);
   using Columns = std::vector<columnar::ColumnBuilder>;
   size_t find(std::string_view key, size_t place) {
-    // Records have their keys in the order of the one before, mostly.
+    // Keys mostly come in the order of the previous record.
     if (place < order_.size() && order_[place] != kNone && keys_[order_[place]] == key) return order_[place];
     return look_up(key, place);
   }
@@ -62,11 +62,11 @@ class RecordColumns {
   Status append_whole(MessageReader& reader, columnar::ColumnBuilder& column);
 
   const RecordChoice& choice_;
-  const size_t first_;             // column of records
+  const size_t first_;             // first column of records
   std::vector<std::string> keys_;  // by column
   std::unordered_map<std::string, size_t> names_;
   bool may_grow_ = false;
-  std::vector<size_t> order_;  // columns of the keys of the record before
+  std::vector<size_t> order_;  // columns of the previous record's keys
   std::string text_;
 };
 

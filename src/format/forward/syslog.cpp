@@ -20,7 +20,7 @@ constexpr std::string_view kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun"
                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 constexpr int kFirstYear = 1900;
 
-/// Text that is read from its beginning.
+/// Reads a text from its beginning.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}
@@ -30,7 +30,7 @@ class Scanner {
     rest_.remove_prefix(text.size());
     return true;
   }
-  /// `size` digits, of which the first may be a blank.
+  /// Reads `size` digits. The first may be a blank.
   bool number(size_t size, int least, int most, int* value) {
     if (rest_.size() < size) return false;
     const size_t blank = size > 1 && rest_[0] == ' ' ? 1 : 0;
@@ -41,7 +41,7 @@ class Scanner {
     rest_.remove_prefix(size);
     return true;
   }
-  /// Up to a character of `ends`, which stays.
+  /// Reads up to a character of `ends`, which is not taken.
   std::string_view until(std::string_view ends) {
     const size_t size = std::min(rest_.find_first_of(ends), rest_.size());
     const std::string_view text = rest_.substr(0, size);
@@ -62,7 +62,7 @@ bool read_clock(Scanner& scanner, tm* time) {
          scanner.number(2, 0, kSeconds, &time->tm_sec);
 }
 
-/// Of RFC 3339. The scanner stays where it is when it is none.
+/// Reads a time of RFC 3339. The scanner does not move when there is none.
 bool read_full_time(Scanner& scanner, int64_t* time_ns) {
   Scanner at = scanner;
   tm time = {};
@@ -100,7 +100,7 @@ bool read_full_time(Scanner& scanner, int64_t* time_ns) {
   return true;
 }
 
-/// `Mmm dd hh:mm:ss`, of this year, or of the last one where that would be more than a month from now.
+/// `Mmm dd hh:mm:ss` of this year, or of last year if it would be more than a month from now.
 bool read_short_time(Scanner& scanner, int64_t now_ns, int64_t* time_ns) {
   Scanner at = scanner;
   const auto* month = std::find(std::begin(kMonths), std::end(kMonths), at.rest().substr(0, 3));
@@ -128,7 +128,7 @@ bool read_short_time(Scanner& scanner, int64_t now_ns, int64_t* time_ns) {
   return true;
 }
 
-/// The parts of a message, as they become a record.
+/// Collects the parts of a message into a record.
 class Record {
  public:
   void add(std::string_view key, std::string_view value) {
@@ -152,7 +152,7 @@ class Record {
   std::string body_;
 };
 
-/// `[id name="value" …]…`; false: it is none, and the scanner stays.
+/// `[id name="value" …]…`; false: there is no such data, and the scanner does not move.
 bool read_data(Scanner& scanner, std::string* map) {
   Scanner at = scanner;
   uint32_t elements = 0;
@@ -191,7 +191,7 @@ bool read_data(Scanner& scanner, std::string* map) {
   return true;
 }
 
-/// What follows `<PRI>1 `. False: it is something else.
+/// Reads what follows `<PRI>1 `. False: it has another form.
 bool read_new_form(Scanner scanner, int64_t* time_ns, Record* record) {
   if (!scanner.skip("- ")) {
     if (!read_full_time(scanner, time_ns) || !scanner.skip(" ")) return false;
@@ -213,7 +213,7 @@ bool read_new_form(Scanner scanner, int64_t* time_ns, Record* record) {
   return true;
 }
 
-/// Of RFC 3164: `TIME HOST IDENT[PID]: MESSAGE`, of which some programs leave out parts.
+/// RFC 3164: `TIME HOST IDENT[PID]: MESSAGE`. Some programs omit parts.
 void read_old_form(Scanner scanner, int64_t now_ns, int64_t* time_ns, Record* record) {
   const Scanner whole = scanner;
   const bool has_time = read_short_time(scanner, now_ns, time_ns) || read_full_time(scanner, time_ns);
@@ -259,7 +259,7 @@ void append_syslog_event(std::string_view text, int64_t now_ns, std::string* eve
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == '\0')) text.remove_suffix(1);
   Scanner scanner(text);
   constexpr int kUserNotice = 13, kSeverityCount = 8;
-  int priority = kUserNotice;  // what RFC 3164 gives messages without one
+  int priority = kUserNotice;  // RFC 3164's priority of messages without one
   const bool has_priority = read_priority(scanner, &priority);
   Record record;
   record.add("facility", kFacilities[priority / kSeverityCount]);

@@ -58,7 +58,7 @@ bool read_coordinates(const Field& field, GeometryField* to) {
   }
   if (field.layout != Layout::kFixedList || !is_double(field.children[0])) return false;
   to->is_interleaved = true;
-  // Writers name the child by its dimensions. Of two and four numbers that is no question, and three are Z.
+  // Writers name the child after its dimensions. The name matters only for three numbers, which are otherwise XYZ.
   names = field.children[0].name;
   constexpr std::string_view kUsual = "xyzm";
   if (!set_dimensions(names, &to->expected) || names.size() != static_cast<size_t>(field.byte_width))

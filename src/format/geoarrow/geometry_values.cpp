@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kOutside = "its parts lie outside of the column";
 constexpr const char* kNullPart = "a part of it is NULL";
 
-/// The number `dimension` of point `row` of a column of coordinates.
+/// Number `dimension` of point `row` in a column of coordinates.
 double number_at(const ColumnView& points, bool is_interleaved, int64_t row, int dimension) {
   if (is_interleaved) return columnar::load<double>(points.children[0].values, row * points.byte_width + dimension);
   return columnar::load<double>(points.children[dimension].values, row);
@@ -82,7 +82,7 @@ const char* GeometryReader::add_member(const ColumnView& members, int64_t row) {
   return add_polygon(members, row);
 }
 
-/// The points of a path, or one that is a geometry of its own (`count` -1), which NaN makes empty.
+/// Adds the points of a path, or a point that is a geometry itself (`count` -1); NaN makes that empty.
 const char* GeometryReader::add_points(const ColumnView& vertices, int64_t begin, int64_t count) {
   const int dimensions = form_.dimensions();
   const bool is_alone = count < 0;
@@ -125,7 +125,7 @@ const char* GeometryReader::add_polygon(const ColumnView& polygons, int64_t row)
   form_.begin_polygon(counts_.data(), static_cast<uint32_t>(counts_.size()));
   for (int64_t i = 0; i < rings.count; ++i) {
     if (!part_rows(*rings.child, rings.begin + i, &points, &problem)) return problem;
-    if (points.count != counts_[static_cast<size_t>(i)]) return kOutside;  // the file has changed since
+    if (points.count != counts_[static_cast<size_t>(i)]) return kOutside;  // the file has changed meanwhile
     if ((problem = add_points(*points.child, points.begin, points.count)) != nullptr) return problem;
   }
   return nullptr;

@@ -1,4 +1,4 @@
-// Values of geometry fields in PostGIS's stored form: row by row for PostgreSQL, columns for the engine.
+// Converts values of geometry fields to PostGIS's stored form: row by row for PostgreSQL, whole columns for the engine.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class GeometryReader {
  public:
   GeometryReader(const GeometryField& field, const columnar::ColumnView& view) : field_(field), view_(view) {}
 
-  /// Appends row `row`, which is not NULL. nullptr, or what is wrong with it.
+  /// Appends row `row`, which is not NULL. Returns nullptr, or what is wrong with it.
   const char* append(int64_t row, geo::Bytes* out);
 
  private:
@@ -31,8 +31,9 @@ class GeometryReader {
   std::vector<uint32_t> counts_;
 };
 
-/// A column of layout kLargeBinary, and its memory. NULLs are those of `view`, whose bitmap it shares. Thread-safe.
-/// Errors: kCorruptFile (a value is no geometry, or none that PostGIS takes; the message has the row), kOutOfMemory.
+/// Returns a column of layout kLargeBinary, and its memory. NULLs are those of `view`, whose bitmap it shares.
+/// Thread-safe. Errors: kCorruptFile (a value is not a geometry, or PostGIS rejects it; the message has the row),
+/// kOutOfMemory.
 Result<columnar::ColumnView> stored_column(const GeometryField& field, const columnar::ColumnView& view,
                                            std::shared_ptr<const void>* memory);
 

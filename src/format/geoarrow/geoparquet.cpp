@@ -11,14 +11,14 @@ namespace strom::format::geoarrow {
 
 namespace {
 
-/// A column without a system has longitude and latitude; one of null has an unknown one.
+/// A column without a coordinate system has longitude and latitude; null means an unknown system.
 std::string extension_metadata(std::string_view column) {
   std::string text = "{\"crs\":" + std::string(json_member(column, "crs").value_or("\"OGC:CRS84\""));
   if (const auto edges = json_member(column, "edges")) text += ",\"edges\":" + std::string(*edges);
   return text + "}";
 }
 
-/// The struct that "covering" has for all four corners; empty: none.
+/// The struct that "covering" names for all four corners; empty: none.
 std::string covering(std::string_view column) {
   const auto box = json_member(json_member(column, "covering").value_or(""), "bbox");
   std::string found;

@@ -6,7 +6,7 @@ namespace strom::format::geoarrow {
 
 namespace {
 
-/// Goes over values without looking into them.
+/// Skips values without looking into them.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -21,7 +21,7 @@ class Scanner {
     ++at_;
     return true;
   }
-  /// False: there is none.
+  /// False: there is no value.
   bool take_value(std::string_view* value) {
     skip_blanks();
     const size_t begin = at_;
@@ -96,7 +96,7 @@ bool take_hex(std::string_view text, size_t at, uint32_t* code) {
   return true;
 }
 
-/// The escape at `at`, behind its backslash; moves `at` to its last character.
+/// Decodes the escape at `at`, behind its backslash; moves `at` to its last character.
 bool unescape(std::string_view text, size_t* at, std::string* to) {
   constexpr std::string_view kNames = "\"\\/bfnrt", kCharacters = "\"\\/\b\f\n\r\t";
   constexpr uint32_t kHigh = 0xD800, kLow = 0xDC00, kEnd = 0xE000;

@@ -68,7 +68,7 @@ bool ColumnPart::take_flags(const ColumnOut& out) {
   return true;
 }
 
-// Ordinary ones first, which fit into 64 bits and are read without branches.
+// Tries ordinary numbers first: they fit 64 bits and are read without branches.
 bool ColumnPart::take_ordinary(const base::StoredNumericReader& reader, const StrView* from) {
   values_.resize(static_cast<size_t>(rows_) * sizeof(int64_t));
   auto* values = reinterpret_cast<int64_t*>(values_.data());
@@ -140,7 +140,7 @@ bool ColumnPart::take_texts(const StrView* from) {
 }
 
 bool fits_image(std::span<const ColumnPart* const> parts) {
-  // Of texts, which are the largest: less than 2^31 bytes, so that 32-bit offsets do.
+  // For texts, which are the largest columns: fewer than 2^31 bytes, so that 32-bit offsets suffice.
   return static_cast<int64_t>(parts.size()) * kMostText <= std::numeric_limits<int32_t>::max();
 }
 
@@ -159,7 +159,7 @@ columnar::ColumnView view_image(const ImageShape& shape, const uint8_t* image) {
     return view;
   }
   view.validity = nulls;
-  view.null_count = shape.has_nulls ? 1 : 0;  // or more: nobody asks
+  view.null_count = shape.has_nulls ? 1 : 0;  // or more: nobody asks for the number
   view.layout = shape.form == ImageForm::kText        ? Layout::kUtf8
                 : shape.form == ImageForm::kDecimal32 ? Layout::kDecimal32
                                                       : Layout::kDecimal64;
@@ -173,7 +173,7 @@ ImageWriter::ImageWriter(std::vector<const ColumnPart*> parts) : parts_(std::mov
     shape_.rows += static_cast<uint32_t>(part->rows_);
     shape_.has_nulls = shape_.has_nulls || !part->flags_.empty();
     shape_.text_bytes += static_cast<uint32_t>(part->text_.size());
-    // The widest form holds what the others do.
+    // The widest form can hold the others' values.
     if (part->width_ < shape_.width) continue;
     shape_.width = static_cast<uint8_t>(part->width_);
     shape_.form = part->form_;
@@ -235,7 +235,7 @@ void ImageWriter::write_nulls(uint8_t* to) const {
   }
 }
 
-// ---- Rows' places: rows, pages, whether numbers follow; first rows of the pages; numbers. ----
+// ---- Rows' places: number of rows, of pages, whether item numbers follow; first rows of the pages; item numbers. ----
 
 namespace {
 

@@ -1,7 +1,7 @@
-// Columns of heap pages as they are cached between queries: decoded, numerics converted and narrow, texts with their
-// bytes, in forms that the engine's scan reads in place. Parts are made by engine threads, one for each chunk of pages;
-// the parts of a group of pages are then written one behind the other. See docs/dev/column_cache.md. Used by
-// src/pg/source; calls nothing of PostgreSQL.
+// Columns of heap pages in the form that is cached between queries: decoded, with numerics converted and narrow, and
+// texts with their bytes. The engine's scan reads these forms in place. Engine threads make the parts, one for each
+// chunk of pages. The parts of a group of pages are then written one after another. See docs/dev/column_cache.md. Used
+// by src/pg/cache; calls nothing of PostgreSQL.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace strom::format::heap {
 
-/// How the values of a column lie there.
+/// The form of a column's values in an image.
 enum class ImageForm : uint8_t {
   kRegister,   // registry::Phys values; flags, one byte a row, where there are nulls
   kDecimal32,  // columnar::Layout::kDecimal32 and kDecimal64; a bitmap where there are nulls
@@ -22,7 +22,7 @@ enum class ImageForm : uint8_t {
   kText,  // columnar::Layout::kUtf8, likewise
 };
 
-/// Everything that tells how the bytes of an image are to be read. Plain data, kept in shared memory.
+/// Describes the bytes of an image for their readers. Plain data, kept in shared memory.
 struct ImageShape {
   ImageForm form = ImageForm::kRegister;
   bool has_nulls = false;
@@ -31,11 +31,11 @@ struct ImageShape {
   uint32_t text_bytes = 0;
 };
 
-/// One column of one chunk's rows.
+/// One column of the rows of one chunk.
 class ColumnPart {
  public:
-  /// Copies `rows` decoded values of `column`; `scale` as in columnar::ColumnView. False when some value is not to be
-  /// kept: only PostgreSQL can read it, it is compressed, or the texts are very large.
+  /// Copies `rows` decoded values of `column`; `scale` as in columnar::ColumnView. False when some value cannot be
+  /// cached: only PostgreSQL can read it, it is compressed, or the texts are very large.
   bool take(const WantedColumn& column, int scale, const ColumnOut& out, int64_t rows);
 
   int64_t rows() const { return rows_; }
@@ -76,17 +76,17 @@ class ImageWriter {
 
 inline constexpr int64_t kImageAlignment = 64;
 
-/// Without a size of their own that fits into ImageShape, images are not made: false.
+/// False: the size does not fit ImageShape, so no image is made.
 bool fits_image(std::span<const ColumnPart* const> parts);
 int64_t image_bytes(const ImageShape& shape);
-/// The column as the engine reads it, in place.
+/// The column in the engine's form, in place.
 columnar::ColumnView view_image(const ImageShape& shape, const uint8_t* image);
 
-/// Which tuples the rows of a group of pages are: for each page its first row, and the numbers of the rows' items
-/// unless they are 1, 2, 3 and so on in every page.
+/// Which tuples the rows of a group of pages are: the first row of each page, and the item numbers of the rows unless
+/// they are 1, 2, 3 and so on in every page.
 class RowPlaces {
  public:
-  /// One page's rows, in the order of pages; `numbers` of the items.
+  /// Adds the rows of one page, in the order of pages; `numbers` of the items.
   void add_page(const uint16_t* numbers, int64_t rows);
 
   int64_t rows() const { return static_cast<int64_t>(numbers_.size()); }
@@ -98,9 +98,9 @@ class RowPlaces {
     uint32_t page;  // of the group
     uint16_t item;
   };
-  /// Of a row of what write() wrote.
+  /// The item of a row; `places` as written by write().
   static ItemAddress find(const uint8_t* places, int64_t row);
-  /// Of all rows, `begin` being the group's first block: as registers of tids.
+  /// Writes the tids of all rows as registers; `begin` is the group's first block.
   static void write_tids(const uint8_t* places, uint32_t begin, int64_t* tids);
   static int64_t rows(const uint8_t* places);
   static int64_t pages(const uint8_t* places);

@@ -18,7 +18,7 @@ using columnar::heap::Varlena;
 using columnar::heap::with_fixed;
 
 constexpr uint32_t kCacheLine = 64;
-/// Tuples that stay in the first-level cache while piece after piece is read from them.
+/// Tuples that stay in the first-level cache while one piece after another is read from them.
 constexpr int kBlockRows = 256;
 
 void set_flag(ColumnOut* out, int64_t row, int64_t capacity, uint8_t flag) {
@@ -62,7 +62,7 @@ void store_varlena(const WantedColumn& column, const Varlena& value, ColumnOut* 
 
 }  // namespace
 
-/// Tuples of a block that have no nulls and all wanted attributes: how far each has been read.
+/// Tuples of a block without nulls and with all wanted attributes, and the position up to which each has been read.
 struct TupleDecoder::Regular {
   const uint8_t* at[kBlockRows];
   const uint8_t* end[kBlockRows];
@@ -72,8 +72,8 @@ struct TupleDecoder::Regular {
   bool is_dense() const { return count > 0 && row[count - 1] - row[0] + 1 == static_cast<uint32_t>(count); }
 };
 
-/// Fetches a page while another is decoded: in the order of addresses, which the hardware recognizes and runs ahead of.
-/// Tuples themselves lie in the reverse order.
+/// Fetches a page while another is decoded. It goes in ascending order of addresses, which the hardware recognizes and
+/// prefetches. The tuples themselves are in the reverse order.
 struct TupleDecoder::Prefetch {
   const uint8_t* at;
   const uint8_t* end;
@@ -95,7 +95,7 @@ TupleDecoder::TupleDecoder(uint32_t page_size, std::vector<AttributeLayout> attr
   for (size_t a = 0; a < attributes_.size(); ++a) add_to_pieces(a);
 }
 
-// A fixed attribute joins the piece before it unless its place there would depend on where the piece begins.
+// A fixed attribute joins the previous piece unless its place there would depend on where the piece begins.
 void TupleDecoder::add_to_pieces(size_t attribute) {
   const AttributeLayout& layout = attributes_[attribute];
   const bool fixed = layout.length > 0;
@@ -114,7 +114,7 @@ void TupleDecoder::add_to_pieces(size_t attribute) {
 
 namespace {
 
-/// `distance`: of the value from where the rows have been read to.
+/// `distance`: of the value from the position up to which the rows have been read.
 template <class Rows>
 void gather_column(Storage storage, const Rows& rows, int64_t distance, const ColumnOut& out) {
   with_fixed(storage, [&](auto convert) {
@@ -130,9 +130,9 @@ void gather_column(Storage storage, const Rows& rows, int64_t distance, const Co
 
 }  // namespace
 
-// Moves all rows behind a piece of fixed attributes. Returns -1, or the index of a row that is too short.
+// Reads a piece of fixed attributes from all rows. Returns -1, or the index of a row that is too short.
 int TupleDecoder::read_fixed(const Piece& piece, Regular* rows, ColumnOut* out) const {
-  int64_t too_short = 0;  // below 0: one is
+  int64_t too_short = 0;  // negative: a row is too short
   for (int i = 0; i < rows->count; ++i) {
     rows->at[i] = aligned_up(rows->at[i], piece.alignment) + piece.size;
     too_short |= rows->end[i] - rows->at[i];
@@ -160,7 +160,7 @@ int TupleDecoder::read_varlenas(const Piece& piece, Regular* rows, int64_t capac
   return -1;
 }
 
-// Attribute by attribute, with a look at the null bitmap.
+// Reads attribute by attribute, checking the null bitmap.
 bool TupleDecoder::walk(const Tuple& tuple, int64_t row, int64_t capacity, ColumnOut* out) const {
   const TupleHeader header = read_header(tuple.bytes);
   const uint8_t* bitmap = tuple.bytes + kBitmapOffset;
@@ -200,7 +200,7 @@ PageRows TupleDecoder::decode_items(const PageRef& page, int begin, int end, Pre
   Regular rows;
   int count = 0;
   int64_t row = first_row;
-  // All that the loop needs lies in registers, which the compiler cannot know of what pointers lead to.
+  // Copies everything that the loop needs: the compiler cannot keep what pointers lead to in registers.
   const auto attributes = static_cast<uint32_t>(attributes_.size());
   const uint32_t page_size = page_size_;
   const uint8_t* const bytes = page.bytes;

@@ -144,7 +144,7 @@ struct DateTime {
   uint32_t year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, micros = 0;
 };
 
-/// 0, 4, 7 or 11 bytes: what is zero at the end is left out.
+/// 0, 4, 7 or 11 bytes: zeros at the end are omitted.
 bool read_date(const Slice& value, DateTime& out) {
   if (value.size != 0 && value.size != 4 && value.size != 7 && value.size != 11) return false;
   const uint8_t* at = value.bytes;
@@ -307,7 +307,7 @@ Problem append_value(const WireColumn& wire, ColumnBuilder& column, const Slice&
   return Problem::kWidth;
 }
 
-/// The length before a value, of 1, 3, 4 or 9 bytes. False when it is not there.
+/// Reads the length before a value, of 1, 3, 4 or 9 bytes. False when it is incomplete.
 bool read_length(const uint8_t*& at, const uint8_t* end, int64_t& length) {
   if (at == end) return false;
   const uint8_t first = *at++;

@@ -1,6 +1,6 @@
-// Decoder of rows in the binary form that MySQL and MariaDB send for prepared statements, into Arrow columns. Used by
-// mysql2arrow. Knows nothing of the client library; everything that it is given is untrusted.
-// Format: https://mariadb.com/kb/en/resultset-row/#binary-resultset-row
+// Decodes rows in the binary form of MySQL's and MariaDB's prepared statements into Arrow columns. Used by mysql2arrow.
+// Knows nothing of the client library. All input is untrusted. Format:
+// https://mariadb.com/kb/en/resultset-row/#binary-resultset-row
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace strom::format::mysqlwire {
 
-/// How a value's bytes are read. The kind of the column that it goes to is in brackets.
+/// How a value's bytes are read. The type of its column is in brackets.
 enum class Wire : uint8_t {
   kFixed,     // little-endian, of the field's width [Int, UInt, Float]
   kTinyBool,  // one byte, 0 or 1 [Bool]
@@ -34,12 +34,12 @@ enum class Wire : uint8_t {
   kVector,    // 32-bit floating-point numbers [List of Float32]
 };
 
-/// Dates that are in no calendar, such as 0000-00-00 and 2024-02-00.
+/// Dates that do not exist, such as 0000-00-00 and 2024-02-00.
 enum class ZeroDates : uint8_t { kError, kNull };
 
 struct WireColumn {
   Wire wire = Wire::kText;
-  bool is_sized = false;  // the value has its length before it; else it has `width` bytes, or is a date or time
+  bool is_sized = false;  // the value's length precedes it; otherwise it has `width` bytes, or is a date or time
   int width = 0;
   int decimals = 0;       // kDateText, kTimeText
   bool has_time = false;  // kDateText
@@ -49,14 +49,14 @@ struct WireColumn {
   std::shared_ptr<columnar::LabelLookup> lookup{};  // made by the decoder
 };
 
-/// Appends rows to `columns`. One for each result; not thread-safe.
+/// Appends rows to `columns`. Each result has its own decoder; not thread-safe.
 class RowDecoder {
  public:
-  /// `columns` belong to the caller, who may clear them between calls. As many as `wires`.
+  /// `columns` belong to the caller, who may clear them between calls. There are as many as `wires`.
   RowDecoder(std::vector<WireColumn> wires, std::vector<columnar::ColumnBuilder>* columns);
 
-  /// One row. Errors, which name row and column: kCorruptFile for bytes that are no such row, kNumericOutOfRange,
-  /// kUnsupported and kInvalidParameter for values that the column cannot hold. Nothing can follow an error.
+  /// Appends one row. Errors, which name row and column: kCorruptFile for malformed bytes, kNumericOutOfRange,
+  /// kUnsupported and kInvalidParameter for values that the column cannot hold. No call may follow an error.
   Status append(const uint8_t* bytes, int64_t size);
   /// Rows since the beginning.
   int64_t rows() const { return rows_; }

@@ -27,7 +27,7 @@ void add_character(uint8_t byte, std::string& out) {
   out += text;
 }
 
-/// The name at `at`, which moves behind it. Names may end with a pointer to an earlier place.
+/// Reads the name at `at`, and moves `at` behind it. A name may end with a pointer to an earlier place.
 bool read_name(Message message, size_t& at, std::string& out) {
   size_t place = at, length = 0;
   bool has_jumped = false;
@@ -103,7 +103,7 @@ std::optional<DnsMessage> parse_dns(Message message) {
 
 namespace {
 
-/// Takes numbers and bytes from the beginning; all of it fails once something is missing.
+/// Takes numbers and bytes from the beginning. Once something is missing, everything fails.
 class Cursor {
  public:
   explicit Cursor(Message bytes) : bytes_(bytes) {}
@@ -113,7 +113,7 @@ class Cursor {
     for (const uint8_t byte : take(size)) value = value << 8 | byte;
     return value;
   }
-  /// Bytes behind their size, which is a number of `width` bytes. What is cut is as long as it is, if `may_be_cut`.
+  /// Takes bytes after their size, a number of `width` bytes. With `may_be_cut`, cut bytes are taken as far as they go.
   Message sized(size_t width, bool may_be_cut = false) {
     const size_t size = number(width);
     return take(may_be_cut ? std::min(size, bytes_.size()) : size);
@@ -136,7 +136,7 @@ class Cursor {
   bool is_cut_ = false;
 };
 
-/// Names of hosts are ASCII.
+/// Host names are ASCII.
 std::string host_name(Message bytes) {
   std::string out;
   for (const uint8_t byte : bytes) {

@@ -21,7 +21,7 @@ constexpr uint16_t swapped(uint16_t value) { return __builtin_bswap16(value); }
 constexpr uint32_t swapped(uint32_t value) { return __builtin_bswap32(value); }
 constexpr uint64_t swapped(uint64_t value) { return __builtin_bswap64(value); }
 
-/// A number as protocols have it: the highest byte first.
+/// A number in network byte order: the highest byte first.
 template <class T>
 T load_big(const uint8_t* at) {
   return swapped(load<T>(at));

@@ -19,17 +19,17 @@ constexpr uint32_t kInterface = 1, kOldPacket = 2, kSimplePacket = 3, kStatistic
 constexpr int64_t kFileHeader = 24;
 constexpr uint32_t kRecordHeader = 16, kPatchedRecordHeader = 24;
 constexpr uint32_t kBlockHeader = 8, kBlockFrame = 12;
-// What stands before the packet's bytes in a block, its header included.
+// Bytes before the packet's bytes in a block, including the block's header.
 constexpr uint32_t kPacketHeader = 28, kSimpleHeader = 12;
 
-// Wireshark's limits: libpcap's usual one, and that of the link types that have longer packets.
+// Wireshark's limits: libpcap's usual one, and the limit of link types with longer packets.
 constexpr uint32_t kUsualLongest = 262144, kLongest = 128u << 20;
 constexpr uint32_t kLongestBlock = 256u << 20;
 constexpr size_t kMostInterfaces = 1 << 20;
 
 constexpr uint64_t kNano = 1000000000;
 
-/// Units since 1970 as nanoseconds; what does not fit is as far away as possible.
+/// Units since 1970 as nanoseconds, clamped to the range of int64_t.
 int64_t nanoseconds(uint64_t units, const Interface& interface) {
   const uint128 product = uint128{units} * interface.multiplier / interface.divisor;
   const int64_t time = product > uint128{INT64_MAX} ? INT64_MAX : static_cast<int64_t>(product);
@@ -54,7 +54,7 @@ void set_resolution(Interface& interface, uint8_t code) {
 
 constexpr uint32_t padded(uint32_t size) { return (size + 3) & ~3u; }
 
-/// Headers of packets that are read next are in memory by then.
+/// How many packets ahead headers are fetched into the caches.
 constexpr size_t kAhead = 24;
 
 template <class T, bool kSwapped>
@@ -62,7 +62,7 @@ T get(const uint8_t* at) {
   return kSwapped ? swapped(load<T>(at)) : load<T>(at);
 }
 
-/// Bytes that a packet may have where `end` follows, whatever its header says by now.
+/// The size of a packet, at most up to `end`, even if its header has changed since.
 uint32_t bounded(uint32_t size, const uint8_t* data, const uint8_t* end) {
   return data >= end ? 0 : static_cast<uint32_t>(std::min<ptrdiff_t>(size, end - data));
 }
@@ -107,7 +107,7 @@ void read_block(const PacketRun& run, const uint8_t* block, Packet& packet) {
     packet.data = block + kPacketHeader;
   }
   packet.captured = bounded(packet.captured, packet.data, run.end);
-  if (packet.interface >= run.interfaces->size()) {  // the file has changed since
+  if (packet.interface >= run.interfaces->size()) {  // the file has changed meanwhile
     packet.captured = 0;
     packet.interface = 0;
     packet.time = 0;
@@ -146,9 +146,9 @@ void PacketRun::read(size_t first, size_t count, Packet* out) const {
 struct CaptureScanner::Window {
   const uint8_t* bytes;
   int64_t size;
-  int64_t at = 0;      // what is taken
-  int64_t wanted = 0;  // behind `at`
-  int64_t used = 0;    // of RunLimits::bytes
+  int64_t at = 0;      // taken bytes
+  int64_t wanted = 0;  // bytes behind `at` that are needed
+  int64_t used = 0;    // bytes counted for RunLimits::bytes
 
   int64_t left() const { return size - at; }
   bool has(int64_t count) {
@@ -195,7 +195,7 @@ Result<bool> CaptureScanner::open_pcap(Window& window) {
   return true;
 }
 
-/// By the first bytes.
+/// Recognizes the format by the first bytes.
 Result<bool> CaptureScanner::open(Window& window) {
   if (!window.has(4)) return false;
   const auto first = load<uint32_t>(window.bytes);
@@ -215,7 +215,7 @@ Result<bool> CaptureScanner::open(Window& window) {
   return true;
 }
 
-/// Many records, if there is room for them. False: the next one has to be looked at by itself.
+/// Takes many records, if there is room for them. False: the next record has to be taken by itself.
 template <bool kSwapped>
 bool CaptureScanner::scan_block(Window& window, const RunLimits& limits, PacketRun& run) {
   constexpr int64_t kBytes = RecordStrands::kBlockBytes;
@@ -253,7 +253,7 @@ Status CaptureScanner::scan_pcap(Window& window, const RunLimits& limits, Packet
   return Status::ok();
 }
 
-/// A section header, whose byte order is its own.
+/// Takes a section header, which has its own byte order.
 Status CaptureScanner::take_section(Window& window, bool& is_taken) {
   constexpr uint32_t kLeast = 28;
   is_taken = false;
@@ -279,7 +279,7 @@ namespace {
 
 constexpr uint16_t kEndOfOptions = 0, kName = 2, kResolution = 9, kOffset = 14, kInterfaceDrops = 5;
 
-/// Calls take(code, bytes, size) for each option; those that end behind `size` are left out.
+/// Calls take(code, bytes, size) for each option. Options that end beyond `size` are left out.
 template <class Number, class Take>
 void for_options(const uint8_t* at, uint32_t size, const Number& number, const Take& take) {
   while (size >= 4) {
@@ -320,7 +320,7 @@ Status CaptureScanner::add_interface(const uint8_t* body, uint32_t size) {
   return Status::ok();
 }
 
-/// isb_ifdrop; the last block of an interface counts.
+/// Reads isb_ifdrop; an interface's last block counts.
 void CaptureScanner::take_statistics(const uint8_t* body, uint32_t size) {
   constexpr uint32_t kFixed = 12;
   if (size < kFixed) return;
@@ -344,7 +344,7 @@ Status CaptureScanner::scan_pcapng(Window& window, const RunLimits& limits, Pack
     const uint8_t* block = window.bytes + window.at;
     const auto type = number<uint32_t>(block);
     if (load<uint32_t>(block) == kSection) {
-      if (run.offsets.size() > before) return Status::ok();  // another run, as it may have another byte order
+      if (run.offsets.size() > before) return Status::ok();  // begins another run, since the byte order may differ
       bool is_taken = false;
       STROM_TRY(take_section(window, is_taken));
       if (!is_taken) return Status::ok();
@@ -381,7 +381,7 @@ Status CaptureScanner::scan_pcapng(Window& window, const RunLimits& limits, Pack
   return Status::ok();
 }
 
-/// Blocks other than packets: what they are not known for is skipped, secrets for decryption included.
+/// Takes blocks other than packets. Unknown ones are skipped, and so are secrets for decryption.
 Status CaptureScanner::take_block(const uint8_t* block, uint32_t type, uint32_t size, int64_t at) {
   if (type == kStatistics) take_statistics(block, size);
   if (type != kInterface) return Status::ok();
@@ -407,7 +407,7 @@ Result<CaptureScanner::Taken> CaptureScanner::scan(std::span<const uint8_t> byte
   const Status status = framing_.is_pcapng    ? scan_pcapng(window, limits, run)
                         : framing_.is_swapped ? scan_pcap<true>(window, limits, run)
                                               : scan_pcap<false>(window, limits, run);
-  if (!status.is_ok() && run.offsets.empty()) return status;  // else it comes again, with the next run
+  if (!status.is_ok() && run.offsets.empty()) return status;  // otherwise the next run reports it
   snapshot(run);
   run.framing = framing_;
   run.end = run.begin + window.at;

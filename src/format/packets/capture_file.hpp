@@ -1,6 +1,6 @@
-// Files of packets: pcap, of both byte orders and of microseconds and nanoseconds, and pcapng
+// Files of packets: pcap (both byte orders, microseconds and nanoseconds) and pcapng
 // (https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-04.html, draft-ietf-opsawg-pcapng-02.html). A scanner finds
-// the packets in bytes that come in pieces; a run of packets is then read by any thread. Used by pcap2arrow.
+// the packets in bytes that come in pieces. Any thread may then read a run of packets. Used by pcap2arrow.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace strom::format::packets {
 struct Interface {
   std::string name;
   uint16_t link = 0;
-  uint32_t snap = 0;                        // bytes of a packet at most; 0: no limit
+  uint32_t snap = 0;                        // most bytes of a packet; 0: no limit
   uint64_t multiplier = 1000, divisor = 1;  // from the file's units of time to nanoseconds
   int64_t offset = 0;                       // nanoseconds to add
 };
@@ -29,26 +29,26 @@ struct Interface {
 struct Framing {
   bool is_pcapng = false;
   bool is_swapped = false;
-  uint32_t header = 16;  // bytes before a packet's bytes; pcap
+  uint32_t header = 16;  // bytes before a packet's bytes in a pcap file
 };
 
 /// Packets that follow one another in memory. Immutable while it is read.
 struct PacketRun {
   Framing framing;
   std::shared_ptr<const std::vector<Interface>> interfaces;
-  const uint8_t *begin = nullptr, *end = nullptr;  // what offsets are relative to; what packets lie before
+  const uint8_t *begin = nullptr, *end = nullptr;  // offsets are relative to `begin`; all packets lie before `end`
   std::vector<uint32_t> offsets;                   // of records
-  int64_t packet_bytes = 0;                        // captured ones, of all packets
+  int64_t packet_bytes = 0;                        // captured bytes of all packets
 
-  /// Packets [first, first + count) into `out`. Whatever has become of the bytes since they were scanned, packets end
-  /// before `end`.
+  /// Reads packets [first, first + count) into `out`. Packets end before `end`, even if the bytes have changed since
+  /// they were scanned.
   void read(size_t first, size_t count, Packet* out) const;
 };
 
-/// How much a run is to have at most.
+/// The limits of a run.
 struct RunLimits {
   int64_t packets = std::numeric_limits<int64_t>::max();
-  int64_t bytes = std::numeric_limits<int64_t>::max();  // packet_bytes, and `packet_cost` for each packet
+  int64_t bytes = std::numeric_limits<int64_t>::max();  // packet_bytes, plus `packet_cost` for each packet
   int64_t packet_cost = 0;
 };
 
@@ -56,23 +56,23 @@ struct RunLimits {
 class CaptureScanner {
  public:
   struct Taken {
-    int64_t bytes = 0;   // that were looked at and are done with
-    int64_t wanted = 0;  // bytes behind these that the next record needs; 0: the limits were reached, or all is taken
+    int64_t bytes = 0;   // bytes that were taken
+    int64_t wanted = 0;  // bytes behind these that the next record needs; 0: a limit was reached, or all is taken
   };
 
   /// `name`: of the file, for messages.
   explicit CaptureScanner(std::string name) : name_(std::move(name)) {}
 
-  /// Goes on at the beginning of `bytes`, which follow those that were taken. `run` is filled anew. At most 4 GB of
-  /// bytes belong to a run. Errors: kUnsupported (neither pcap nor pcapng), kCorruptFile; the packets before the damage
-  /// come first, as a run.
+  /// Continues at the beginning of `bytes`, which follow the taken ones. Clears and fills `run`. A run has at most 4 GB
+  /// of bytes. Errors: kUnsupported (neither pcap nor pcapng), kCorruptFile. Packets before the damage are returned
+  /// first, as a run.
   Result<Taken> scan(std::span<const uint8_t> bytes, const RunLimits& limits, PacketRun& run);
 
-  /// The beginning of the file was seen.
+  /// True when the beginning of the file was read.
   bool is_open() const { return is_open_; }
   int64_t packets() const { return packets_; }
   int64_t position() const { return position_; }
-  /// Packets that were dropped while they were captured, as the file says.
+  /// Packets that the capture has dropped, according to the file.
   int64_t dropped() const { return dropped_; }
   const std::vector<Interface>& interfaces() const { return interfaces_; }
 
@@ -100,7 +100,7 @@ class CaptureScanner {
   std::vector<Interface> interfaces_;
   std::vector<uint64_t> interface_drops_;
   std::shared_ptr<const std::vector<Interface>> known_;  // interfaces_, for runs
-  uint32_t longest_ = 0;                                 // what a packet of a pcap file has at most
+  uint32_t longest_ = 0;                                 // most bytes of a packet in a pcap file
   int64_t position_ = 0, packets_ = 0, dropped_ = 0;
   RecordStrands strands_;
 };

@@ -26,7 +26,7 @@ enum class How : uint8_t {
   kIp6Options,
   kTcpOptions,
   kPayload,
-  // Those of extra_columns.hpp.
+  // The columns of extra_columns.hpp.
   kVlanIds,
   kVlanPriorities,
   kMplsLabels,

@@ -21,7 +21,7 @@ bool has(const HeaderTile& tile, Header header, int row) {
   return (tile.valid[static_cast<size_t>(header)][row / 8] >> (row % 8) & 1) != 0;
 }
 
-/// The headers that the payload is behind.
+/// The headers directly before the payload.
 const HeaderTile& innermost(const HeaderTile& tile, int row) {
   return tile.inner != nullptr && tile.tunnel[row] != Tunnel::kNone ? *tile.inner : tile;
 }
@@ -38,7 +38,7 @@ std::optional<DnsMessage> dns_of(const HeaderTile& tile, int row) {
   if (has(headers, Header::kUdp, row) &&
       (uses_port(headers, row, kDns) || uses_port(headers, row, kMulticast) || uses_port(headers, row, kLocal)))
     return parse_dns(payload);
-  // Over TCP behind the message's length.
+  // over TCP, the message's length precedes it
   if (has(headers, Header::kTcp, row) && uses_port(headers, row, kDns) && payload.size() > 2)
     return parse_dns(payload.subspan(2));
   return std::nullopt;
@@ -87,7 +87,7 @@ bool append_labels(const HeaderTile& tile, int row, ColumnBuilder& column) {
   return column.append_list();
 }
 
-/// The types of a message's chunks.
+/// Appends the types of a message's chunks.
 bool append_chunks(const HeaderTile& tile, int row, ColumnBuilder& column) {
   constexpr size_t kHeader = 4;
   if (!has(innermost(tile, row), Header::kSctp, row)) {
@@ -125,7 +125,7 @@ bool append_list_of_options(std::span<const uint8_t> bytes, ColumnBuilder& colum
   return column.append_list();
 }
 
-/// The chain is whole, as the walk through the headers has found.
+/// The chain is complete, since the walk through the headers has checked it.
 bool append_extensions(uint8_t type, std::span<const uint8_t> bytes, ColumnBuilder& column) {
   constexpr uint8_t kFragment = 44, kAuthentication = 51;
   while (bytes.size() >= 8) {

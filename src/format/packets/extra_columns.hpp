@@ -1,5 +1,5 @@
-// Columns that few captures have: lists, tunnels, options taken apart, what applications say. Their values are made row
-// by row. Private to src/format/packets.
+// Columns that are rarely chosen: lists, tunnels, single options, application data. Their values are made row by row.
+// Private to src/format/packets.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,12 @@ namespace strom::format::packets {
 
 class ExtraColumns {
  public:
-  /// Reads what the columns of `choice` need of the tile's payloads.
+  /// Reads the tile's payloads for the columns of `choice`.
   void look_at(const HeaderTile& tile, const ColumnChoice& choice);
   /// Appends a value of each packet. False when the column could not address them.
   bool append(How how, const HeaderTile& tile, columnar::ColumnBuilder& column) const;
 
-  /// A list of options, which are (kind, length, bytes) but for the kinds 0 and 1; or of headers of IPv6.
+  /// Appends a list of options (kind, length, bytes; kinds 0 and 1 are one byte), or of IPv6 headers.
   static bool append_options(How how, const HeaderTile& tile, columnar::ColumnBuilder& column);
 
  private:

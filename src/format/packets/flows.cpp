@@ -54,7 +54,7 @@ FlowPacket packet_of(const HeaderTile& tile, int row) {
   return out;
 }
 
-/// Nanoseconds between two times, which may be as far away as files say.
+/// Nanoseconds between two times, which may be at any distance.
 int64_t minus(int64_t time, int64_t other) {
   int64_t difference = 0;
   if (!__builtin_sub_overflow(time, other, &difference)) return difference;
@@ -106,14 +106,14 @@ void FlowTable::sweep(int64_t time, std::vector<Flow>& ended) {
   end_those_before(minus(time, limits_.idle), ended);
 }
 
-/// The quarter that has been without packets for the longest time ends.
+/// Ends the quarter of the flows that has had no packets for the longest time.
 void FlowTable::make_room(std::vector<Flow>& ended) {
   std::vector<int64_t> times(flows_.size());
   std::transform(flows_.begin(), flows_.end(), times.begin(), [](const Flow& flow) { return flow.last; });
   const auto quarter = times.begin() + static_cast<ptrdiff_t>(times.size() / 4);
   std::nth_element(times.begin(), quarter, times.end());
   end_those_before(*quarter, ended);
-  if (flows_.size() >= limits_.flows) finish(ended);  // all at the same time
+  if (flows_.size() >= limits_.flows) finish(ended);  // all have the same time
 }
 
 void FlowTable::add(const FlowPacket& packet, std::vector<Flow>& ended) {

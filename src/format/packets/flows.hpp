@@ -1,4 +1,4 @@
-// Flows: packets with the same addresses, ports and protocol that follow one another, as one row. Used by pcap2arrow.
+// Flows: consecutive packets with the same addresses, ports and protocol become one row. Used by pcap2arrow.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace strom::format::packets {
 
-/// Whose flow a packet belongs to. Without padding, so that bytes compare. Ports are 0 where there are none.
+/// Identifies a packet's flow. Without padding, so that bytes can be compared. Ports are 0 where there are none.
 struct FlowKey {
   std::array<uint8_t, 16> source{}, target{};  // IPv4: the first four bytes
   uint16_t source_port = 0, target_port = 0;
@@ -38,11 +38,11 @@ struct Flow {
   uint16_t flags = 0;  // of all packets
 };
 
-/// Finds what flows need of packets. One for each thread.
+/// Finds the data that flows need of packets. Each thread has its own.
 class FlowPackets {
  public:
   explicit FlowPackets(const Protocols& protocols);
-  /// Appends those of IP to `out`.
+  /// Appends the IP packets to `out`.
   void append(std::span<const Packet> packets, std::vector<FlowPacket>& out, PacketCounts& counts);
 
  private:
@@ -50,22 +50,22 @@ class FlowPackets {
   std::unique_ptr<HeaderTile> tile_;
 };
 
-/// When a flow ends: some time after its last packet, or its first one, or when there are too many.
+/// When a flow ends: some time after its last packet or its first one, or when there are too many flows.
 struct FlowLimits {
   int64_t idle = 60'000'000'000, active = 1'800'000'000'000;  // nanoseconds
   size_t flows = size_t{1} << 20;
 };
 
-/// The flows that have not ended. Not thread-safe.
+/// The active flows. Not thread-safe.
 class FlowTable {
  public:
   explicit FlowTable(const FlowLimits& limits);
 
-  /// In the order of their times, more or less. Flows that have ended are appended to `ended`.
+  /// Adds packets, roughly in order of time. Flows that end are appended to `ended`.
   void add(std::span<const FlowPacket> packets, std::vector<Flow>& ended);
-  /// Ends flows without packets since `time` minus the idle time.
+  /// Ends flows that have had no packets within the idle time before `time`.
   void sweep(int64_t time, std::vector<Flow>& ended);
-  /// Ends all.
+  /// Ends all flows.
   void finish(std::vector<Flow>& ended);
   size_t size() const { return flows_.size(); }
 
@@ -78,7 +78,7 @@ class FlowTable {
 
   const FlowLimits limits_;
   std::vector<Flow> flows_;
-  std::vector<uint32_t> slots_;  // indexes of flows and 1; 0: empty. A power of two, at most half full
+  std::vector<uint32_t> slots_;  // indexes of flows plus 1; 0: empty. A power of two, at most half full
   int64_t newest_ = INT64_MIN, swept_ = INT64_MIN;
 };
 

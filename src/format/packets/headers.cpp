@@ -28,13 +28,13 @@ alignas(64) constexpr uint8_t kZeros[64] = {};
 
 constexpr uint16_t bit(Header header) { return static_cast<uint16_t>(1u << static_cast<int>(header)); }
 
-/// What may follow the network layer of one version of IP.
+/// The transport protocols that are parsed for one version of IP.
 struct Transports {
   bool tcp, udp, icmp, sctp;
   uint8_t icmp_protocol;
 };
 
-/// One packet on its way through its headers. `at` moves on; what is behind it is payload in the end.
+/// Parses one packet's headers. `at` moves forward; the rest is payload in the end.
 class Walk {
  public:
   Walk(HeaderTile& tile, int row, const Protocols& protocols, PacketCounts& counts)
@@ -193,7 +193,7 @@ void Walk::arp() {
   end_ = at_;  // the rest is padding
 }
 
-/// What is behind the labels says its version of IP itself, if it is IP.
+/// The bytes behind the labels tell their version of IP, if they are IP.
 void Walk::mpls() {
   constexpr int64_t kLabel = 4;
   constexpr uint8_t kBottom = 1;
@@ -223,7 +223,7 @@ void Walk::ipv4() {
   mask_ |= bit(Header::kIp);
   const uint8_t protocol = header[9];
   tile_.protocol[row_] = protocol;
-  // A length of 0 is that of a segment which the network card will cut.
+  // A length of 0 is that of a segment that the network card will split.
   const int64_t length = big16(header + 2);
   if (length != 0 && length < size) note(Malformed::kIpLength);
   if (length >= size && length < left()) end_ = header + length;
@@ -242,7 +242,7 @@ void Walk::ipv4() {
   transport(protocol, {protocols_.tcp4, protocols_.udp4, protocols_.icmp4, protocols_.sctp4, kIcmpProtocol});
 }
 
-/// False when the chain is not whole. The options are what was passed.
+/// False when the chain is incomplete. The passed headers become the options.
 bool Walk::ipv6_extensions(uint8_t& next, bool& is_fragment) {
   const uint8_t* begin = at_;
   bool is_whole = true;
@@ -281,7 +281,7 @@ void Walk::ipv6() {
   set(Header::kIpv6);
   mask_ |= bit(Header::kIp);
   at_ += kHeader;
-  const int64_t length = big16(header + 4);  // 0: a jumbogram, or a segment to be cut
+  const int64_t length = big16(header + 4);  // 0: a jumbogram, or a segment that will be split
   if (length != 0 && length < left()) end_ = at_ + length;
   uint8_t next = header[6];
   bool is_fragment = false;
@@ -293,7 +293,7 @@ void Walk::ipv6() {
 }
 
 void Walk::transport(uint8_t protocol, const Transports& known) {
-  constexpr int64_t kIcmp = 4;  // what all messages have
+  constexpr int64_t kIcmp = 4;  // common to all messages
   if (protocol == kTcpProtocol) {
     if (known.tcp) tcp();
   } else if (protocol == kUdpProtocol) {
@@ -319,7 +319,7 @@ void Walk::sctp() {
   at_ += kHeader;
 }
 
-/// What is behind `header` bytes is a packet of its own: a frame of Ethernet, or of another type.
+/// Begins the inner packet behind `header` bytes: an Ethernet frame, or another type.
 void Walk::enter(Tunnel tunnel, int64_t header, uint16_t type) {
   tile_.tunnel[row_] = tunnel;
   Packet packet;
@@ -405,7 +405,7 @@ void Walk::udp() {
   if (!need(kHeader, Malformed::kUdpCut)) return;
   set(Header::kUdp);
   set(Header::kPorts);
-  const int64_t length = big16(at_ + 4);  // 0: a jumbogram, or a datagram to be cut
+  const int64_t length = big16(at_ + 4);  // 0: a jumbogram, or a datagram that will be split
   if (length != 0 && length < kHeader) note(Malformed::kUdpLength);
   if (length >= kHeader && length < left()) end_ = at_ + length;
   const uint16_t port = big16(at_ + 2);
@@ -413,7 +413,7 @@ void Walk::udp() {
   if (protocols_.tunnels && !is_inner()) udp_tunnel(port);
 }
 
-/// The bitmap of bit `shift` of `masks`, and how many are set.
+/// Writes bit `shift` of `masks` as a bitmap, and returns how many bits are set.
 int fill_bitmap(const uint8_t* masks, int packets, int shift, uint8_t* bitmap) {
   constexpr uint64_t kOnes = 0x0101010101010101;
   uint64_t count = 0;
@@ -458,7 +458,7 @@ int64_t PacketCounts::all_malformed() const { return std::accumulate(malformed.b
 
 namespace {
 
-/// Before packets are looked at.
+/// Called before packets are parsed.
 void prepare(int packets, HeaderTile& tile) {
   tile.packets = packets;
   tile.ip_option_count = tile.ip6_option_count = tile.tcp_option_count = 0;
@@ -471,7 +471,7 @@ void prepare(int packets, HeaderTile& tile) {
   std::memset(tile.tag_count, 0, sizeof(tile.tag_count));
 }
 
-/// By header, where the lower and the upper eight bits of each packet's mask are bytes.
+/// Writes a bitmap for each header. `low` and `high` have the lower and upper eight bits of each packet's mask.
 void fill_bitmaps(const uint8_t* low, const uint8_t* high, HeaderTile& tile) {
   constexpr int kBits = 8;
   for (int header = 0; header < kHeaders - 1; ++header) {

@@ -1,20 +1,19 @@
-// A packet as it was captured, before anything of it is looked at. Made by capture_file.hpp and by live captures, taken
-// apart by headers.hpp.
+// A captured packet before it is parsed. Made by capture_file.hpp and by live captures, parsed by headers.hpp.
 #pragma once
 
 #include <cstdint>
 
 namespace strom::format::packets {
 
-/// What packets begin with: numbers of https://www.tcpdump.org/linktypes.html.
+/// The type of a packet's first header: numbers of https://www.tcpdump.org/linktypes.html.
 namespace link {
 inline constexpr uint16_t kNull = 0, kEthernet = 1, kPpp = 9, kRawOld = 12, kRawOpenBsd = 14, kPppHdlc = 50, kRaw = 101,
                           kLoop = 108, kLinuxSll = 113, kIpv4 = 228, kIpv6 = 229, kLinuxSll2 = 276;
-/// Without a link layer; Packet::ether_type says what it is. Of this program alone.
+/// Without a link layer; Packet::ether_type has the type. Only this program uses the number.
 inline constexpr uint16_t kCooked = 0xFFFF;
 }  // namespace link
 
-/// The name of a link type; nullptr when its packets are not taken apart.
+/// The name of a link type; nullptr when its packets are not parsed.
 constexpr const char* link_name(uint16_t type) {
   switch (type) {
     case link::kNull: return "BSD loopback";
@@ -41,10 +40,10 @@ struct Packet {
   uint32_t interface = 0;          // of the capture file's section, or of the machine
   uint16_t link = 0;               // link type
   uint16_t ether_type = 0;         // with link::kCooked
-  uint16_t tag = 0, tag_type = 0;  // a VLAN tag that was taken out of the packet: its TCI and EtherType; 0: none
+  uint16_t tag = 0, tag_type = 0;  // TCI and EtherType of a VLAN tag that was removed from the packet; 0: none
 };
 
-/// Nanoseconds as microseconds, rounded down also before 1970.
+/// Nanoseconds as microseconds, rounded down even before 1970.
 constexpr int64_t microseconds(int64_t time) {
   constexpr int64_t kMicro = 1000;
   return time / kMicro - (time % kMicro < 0 ? 1 : 0);

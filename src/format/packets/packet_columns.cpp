@@ -16,7 +16,7 @@ using columnar::ColumnBuilder;
 using columnar::Field;
 using columnar::Layout;
 
-/// Of the headers that are taken apart.
+/// True when the header is parsed and has columns.
 bool has_columns(Header header, const Protocols& protocols) {
   const bool tcp = protocols.tcp4 || protocols.tcp6, udp = protocols.udp4 || protocols.udp6;
   const bool sctp = protocols.sctp4 || protocols.sctp6;
@@ -63,7 +63,7 @@ bool is_chosen(ColumnId id, const ColumnChoice& choice) {
   }
 }
 
-/// The packet inside of a tunnel has columns for what packets have themselves.
+/// The inner packet of a tunnel gets the columns that packets have themselves.
 bool is_chosen_inside(ColumnId id, const ColumnChoice& choice) {
   const Header header = column_of(id).header;
   return choice.protocols.tunnels && header != Header::kPacket && header != Header::kArp && is_chosen(id, choice);
@@ -104,7 +104,7 @@ Field field_of(ColumnId id, const ColumnChoice& choice) {
   return field;
 }
 
-/// One value of each packet of the tile, zeros where it has none, from `get(row)`.
+/// Writes one value for each packet of the tile from `get(row)`, zeros where it has none.
 template <class T, class Get>
 void fill(const HeaderTile& tile, uint8_t* out, const Get& get) {
   for (int row = 0; row < tile.packets; ++row) {
@@ -130,7 +130,7 @@ void copy(const HeaderTile& tile, const uint8_t* const* at, const Column& column
   }
 }
 
-/// Values of fixed width.
+/// Writes values of fixed width.
 void fill_values(const HeaderTile& tile, const Column& column, const ColumnChoice& choice, uint8_t* out) {
   constexpr uint32_t kLabel = 0xFFFFF;
   constexpr uint16_t kFlags = 0x0FFF;
@@ -158,7 +158,7 @@ void fill_values(const HeaderTile& tile, const Column& column, const ColumnChoic
 
 constexpr size_t kWidest = 16;
 alignas(64) constexpr uint8_t kNoBits[kTilePackets / 8] = {};
-/// Values, or offsets, of packets that have nothing of a column.
+/// Values, or offsets, for packets without a value in a column.
 alignas(64) constexpr uint8_t kNoValues[(kTilePackets + 1) * kWidest] = {};
 
 void append_values(const HeaderTile& tile, const Column& column, const ColumnChoice& choice, ColumnBuilder& builder) {

@@ -1,4 +1,4 @@
-// Columns of packets: which there are, and their values from the headers of a tile. Used by pcap2arrow.
+// Columns of packets: their list, and their values from the headers of a tile. Used by pcap2arrow.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ enum class ColumnId : uint8_t {
 #undef STROM_PACKET_COLUMN
 };
 
-/// What the columns are to be.
+/// The chosen columns.
 struct ColumnChoice {
   Protocols protocols;
   bool vlan = false, dns = false, tls = false, http = false;
@@ -31,14 +31,14 @@ struct ColumnChoice {
   bool composite_options = false;  // options as lists of (code, data); else as bytes
 };
 
-/// The headers that have columns, by name: tcp4, udp4, icmp4, ipv4, sctp4, the same with 6, vlan, mpls, arp, tunnels,
-/// dns, tls, http; `default` for tcp4, udp4 and icmp4, `all` for all. What they are inside of comes with them.
-/// kInvalidParameter for another name, or none.
+/// Chooses headers by name: tcp4, udp4, icmp4, ipv4, sctp4, the same with 6, vlan, mpls, arp, tunnels, dns, tls, http;
+/// `default` for tcp4, udp4 and icmp4, `all` for all. The headers around them are included. kInvalidParameter for any
+/// other name, or no name.
 Result<ColumnChoice> parse_columns(const std::vector<std::string>& names);
 
 class ExtraColumns;
 
-/// Takes packets apart and appends them to columns. One for each thread.
+/// Parses packets and appends them to columns. Each thread has its own.
 class PacketColumns {
  public:
   explicit PacketColumns(const ColumnChoice& choice);
@@ -47,9 +47,10 @@ class PacketColumns {
   PacketColumns& operator=(const PacketColumns&) = delete;
 
   const std::vector<columnar::Field>& fields() const { return fields_; }
-  /// Bytes that a packet takes besides those that are copied.
+  /// Bytes of a packet's row, without the copied ones.
   int64_t row_bytes() const { return row_bytes_; }
-  /// Appends packets, any number, to `columns` of these fields. kOverBudget when a column could not address them.
+  /// Appends any number of packets to `columns`, which have these fields. kOverBudget when a column could not address
+  /// them.
   Status append(std::span<const Packet> packets, std::vector<columnar::ColumnBuilder>& columns, PacketCounts& counts);
 
  private:

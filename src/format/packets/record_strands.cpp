@@ -7,10 +7,10 @@ namespace strom::format::packets {
 
 namespace {
 
-/// How far a beginning is looked for: most packets are shorter than half of it.
+/// How far a record's begin is searched for. Most packets are shorter than half of it.
 constexpr int64_t kSearch = 8 << 10;
 constexpr uint32_t kHour = 3600, kNano = 1000000000;
-/// Records that are looked at one after the other when beginnings were not found.
+/// Records that are read one after another after a search has failed.
 constexpr int kRest = 4096;
 
 template <bool kSwapped>
@@ -18,8 +18,8 @@ uint32_t number(const uint8_t* at) {
   return kSwapped ? swapped(load<uint32_t>(at)) : load<uint32_t>(at);
 }
 
-/// Whether bytes may be a record that was captured within an hour of `seconds`. What only looks like one is found out
-/// later.
+/// True when the bytes could be a record that was captured within an hour of `seconds`. Later steps find out if they
+/// are not.
 template <bool kSwapped>
 bool may_begin(const uint8_t* at, uint32_t seconds, uint32_t longest) {
   if (number<kSwapped>(at) - seconds + kHour > 2 * kHour) return false;
@@ -35,7 +35,7 @@ bool RecordStrands::is_worthwhile() {
   return false;
 }
 
-/// Where strands begin; the first one at a record. One ends where the next begins.
+/// Finds where strands begin. The first one begins at a record; each ends where the next one begins.
 template <bool kSwapped>
 void RecordStrands::cut(const Records& records, int64_t at) {
   const uint32_t seconds = number<kSwapped>(records.bytes + at);
@@ -55,7 +55,7 @@ void RecordStrands::cut(const Records& records, int64_t at) {
   strands_[used_ - 1].end = at + kBlockBytes;
 }
 
-/// One step of each strand in turn, so that their looks at memory wait together.
+/// Advances each strand by one record in turn, so that their memory accesses overlap.
 template <bool kSwapped>
 void RecordStrands::follow(const Records& records) {
   for (bool moves = true; moves;) {
@@ -65,7 +65,7 @@ void RecordStrands::follow(const Records& records) {
       if (strand.at >= strand.end || strand.count == strand.offsets.size()) continue;
       const uint32_t captured = number<kSwapped>(records.bytes + strand.at + 8);
       if (captured > records.longest) {
-        strand.end = strand.at;  // no record: whoever ends here finds out
+        strand.end = strand.at;  // not a record: the strand that ends here finds out
         continue;
       }
       strand.offsets[strand.count++] = static_cast<uint32_t>(strand.at);

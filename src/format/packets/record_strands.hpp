@@ -1,5 +1,5 @@
-// Finds the records of a pcap file from several places at once. A record says how long it is and so where the next one
-// begins: one after the other, each look waits for memory, which takes longer than everything else that is done with a
+// Finds the records of a pcap file from several places at once. A record's length tells where the next record begins.
+// If records are read one after another, each access waits for memory, which takes longer than all other work on a
 // header. Private to src/format/packets.
 #pragma once
 
@@ -21,13 +21,13 @@ class RecordStrands {
     uint32_t longest = 0;  // bytes of a packet at most
   };
 
-  /// Adds the offsets of records from `at` on, where one begins, up to about `at` + kBlockBytes, and returns where the
-  /// next one begins: `at` where none was added. Every record that is added is where the one before it ends, and no
-  /// longer than it may be. What can be read: kBlockBytes, a header and the longest packet behind `at`.
+  /// Adds the offsets of records from `at` on, where a record begins, up to about `at` + kBlockBytes. Returns where the
+  /// next record begins: `at` when none was added. Every added record begins where the one before it ends, and has a
+  /// permitted length. Readable bytes behind `at`: kBlockBytes, a header and the longest packet.
   template <bool kSwapped>
   int64_t find(const Records& records, int64_t at, std::vector<uint32_t>& offsets);
 
-  /// Whether find() is worth a call before the next record: not for a while after places were not found.
+  /// True when calling find() before the next record is worth it: not for a while after a failed search.
   bool is_worthwhile();
 
  private:

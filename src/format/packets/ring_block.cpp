@@ -17,7 +17,8 @@ namespace {
 constexpr int64_t kNano = 1000000000;
 constexpr int64_t kDescription = sizeof(tpacket_block_desc), kHeader = sizeof(tpacket3_hdr);
 constexpr int64_t kAddress = TPACKET_ALIGN(kHeader);
-/// Each packet says where the next one is, which would wait for memory each time: all of it is fetched before.
+/// Each packet tells where the next one is, and following that would wait for memory each time: so all is fetched
+/// ahead.
 constexpr int64_t kAhead = 4096, kLine = 64;
 constexpr int64_t kLeast = kAddress + static_cast<int64_t>(sizeof(sockaddr_ll));
 

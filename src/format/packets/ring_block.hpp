@@ -1,5 +1,5 @@
-// Blocks of packets as Linux puts them into the memory that it shares with a capture (AF_PACKET, TPACKET_V3:
-// https://docs.kernel.org/networking/packet_mmap.html). Used by live captures, and by what replays them from memory.
+// Blocks of packets in the memory that Linux shares with a capture (AF_PACKET, TPACKET_V3:
+// https://docs.kernel.org/networking/packet_mmap.html). Used by live captures, and by replays of them from memory.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace strom::format::packets {
 
-/// What a block's packets have in common.
+/// Properties that all packets of a block share.
 struct BlockSource {
-  uint16_t link = link::kEthernet;  // link::kCooked: the kernel says the type of each
+  uint16_t link = link::kEthernet;  // link::kCooked: the kernel tells the type of each packet
   bool skips_incoming = false;
 };
 
@@ -20,10 +20,10 @@ struct BlockResult {
   bool has_losses = false;  // packets were dropped before some of these
 };
 
-/// The block was given to us by the kernel.
+/// True when the kernel has handed the block over.
 bool is_block_ready(const uint8_t* block);
-/// Appends the packets of a block of `size` bytes to `out`; they point into it. Packets that would lie outside of it
-/// end the list.
+/// Appends the packets of a block of `size` bytes to `out`; they point into it. A packet that would lie outside of the
+/// block ends the list.
 BlockResult read_block(const uint8_t* block, int64_t size, const BlockSource& source, std::vector<Packet>& out);
 /// Gives the block back to the kernel.
 void release_block(uint8_t* block);

@@ -36,7 +36,7 @@ Result<const strom_parquet_module_functions*> load_module() {
   if (loaded_module != nullptr) return loaded_module;
   const std::string& path = module_path();
   if (path.empty() || access(path.c_str(), F_OK) != 0) return unavailable("There is no file \"" + path + "\".");
-  // RTLD_LOCAL: its libraries' symbols must meet nobody else's.
+  // RTLD_LOCAL: the symbols of its libraries must not clash with others.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return unavailable(dlerror());
   const auto entry = reinterpret_cast<strom_parquet_entry>(dlsym(library, STROM_PARQUET_ENTRY));

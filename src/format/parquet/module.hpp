@@ -1,5 +1,5 @@
-// The Parquet module, a shared object that need not be installed: opened when the first Parquet file is met. Private to
-// src/format but for its place.
+// The Parquet module, a shared object that need not be installed: opened for the first Parquet file. Private to
+// src/format, except for set_module_path().
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace strom::format::parquet {
 
-/// Where the module is looked for; nowhere, before this was called. Not thread-safe.
+/// Sets where the module is looked for. Before the first call, it is not looked for. Not thread-safe.
 void set_module_path(std::string path);
 
-/// The module's functions, for the rest of the process. Libraries that it brings along may start threads while they are
-/// loaded; these block the signals that this thread blocks. Errors: kUnsupported (there is none, or of another
+/// The module's functions, loaded for the rest of the process. Its libraries may start threads while they are loaded;
+/// these block the signals that this thread blocks. Errors: kUnsupported (there is no module, or it has another
 /// version).
 Result<const strom_parquet_module_functions*> load_module();
 

@@ -1,5 +1,5 @@
-// See reader.hpp. The file stays mapped, so that it outlives being replaced, and a change is noticed as with Arrow
-// files.
+// See reader.hpp. The file stays mapped. So it stays readable when it is replaced, and changes are noticed as with
+// Arrow files.
 #include "format/parquet/reader.hpp"
 
 #include <fcntl.h>
@@ -32,10 +32,9 @@ using Module = strom_parquet_module_functions;
 constexpr size_t kMagicBytes = 4;
 constexpr char kMagic[] = "PAR1", kEncryptedMagic[] = "PARE";
 
-using base::BlockedSignals;  // of a library that might start threads, and in which nobody may be interrupted
+using base::BlockedSignals;  // for a library that might start threads and must not be interrupted by signals
 
-/// Bytes are copied out of the mapping, so that what was checked stays as it was while another process writes to the
-/// file.
+/// Bytes are copied from the mapping, so that checked bytes do not change when another process writes to the file.
 void read_mapping(void* context, int64_t offset, int64_t size, void* bytes) {
   const auto* mapping = static_cast<const base::MappedFile*>(context);
   if (size <= 0) return;
@@ -43,13 +42,13 @@ void read_mapping(void* context, int64_t offset, int64_t size, void* bytes) {
   std::memcpy(bytes, mapping->data() + offset, static_cast<size_t>(size));
 }
 
-/// Bytes of an Arrow file that the module has made, and its reader.
+/// Bytes of an Arrow file made by the module, and their reader.
 struct Decoded {
   std::shared_ptr<BufferPool> pool;
   arrow::Memory memory;
   int64_t size = 0;
   std::shared_ptr<const FileReader> file;
-  std::shared_ptr<const void> column;  // what the file's reader has added
+  std::shared_ptr<const void> column;  // memory that the file's reader has added
 
   ~Decoded() {
     column.reset();
@@ -80,7 +79,7 @@ class ParquetReader final : public FileReader {
     if (file_ != nullptr) module_.close(file_);
   }
 
-  /// To be called once, before the reader is shared.
+  /// Called once, before the reader is shared.
   Status load() {
     Status status = load_metadata();
     if (status.code() == ErrorCode::kCorruptFile) STROM_TRY(check_unchanged());
@@ -313,7 +312,7 @@ class ParquetReader final : public FileReader {
   const Module& module_;
   strom_parquet_file* file_ = nullptr;
   std::shared_ptr<Decoded> schema_;
-  columnar::Schema fields_;  // of schema_, with what the metadata of the file say of them
+  columnar::Schema fields_;  // schema_'s, with what the file's metadata tell of them
   std::vector<strom_parquet_row_group> groups_;
 };
 

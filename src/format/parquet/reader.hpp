@@ -1,5 +1,5 @@
-// Reader of Parquet files, as the engine reads Arrow files: a row group is a record batch, and its columns are decoded,
-// each when it is asked for, by the Parquet module (docs/dev/arrow.md). Format: https://parquet.apache.org/docs/
+// Reads Parquet files in the way of Arrow files: a row group is a record batch, and the Parquet module decodes each
+// column when it is needed (docs/dev/arrow.md). Format: https://parquet.apache.org/docs/
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace strom::format::parquet {
 
-/// Whether the file at `path` begins as Parquet files do; false when it cannot be opened.
+/// True when the file at `path` begins as Parquet files do; false when it cannot be opened.
 bool is_parquet_file(const std::string& path);
 
 /// Errors: those of arrow::FileReader::open(); kUnsupported (no module; encrypted file).

@@ -10,7 +10,7 @@ namespace {
 using columnar::Field;
 using columnar::Layout;
 
-// Types that are built into PostgreSQL have numbers that never change (pg_type.dat).
+// PostgreSQL's built-in types have numbers that never change (pg_type.dat).
 enum : uint32_t {
   kBool = 16,
   kBytea = 17,
@@ -77,11 +77,11 @@ void set_numeric(int32_t modifier, const NumericChoice& choice, Field& field, Wi
   }
 }
 
-/// Of types that are bytes of a fixed width; 0 of others.
+/// The width of types that are bytes of a fixed width; 0 for others.
 int32_t bytes_of(uint32_t type) {
   switch (type) {
     case kUuid: return 16;
-    case kTid:  // the block, then the item, the highest byte of each first
+    case kTid:  // the block, then the item, each with its highest byte first
     case kMacaddr: return 6;
     case kMacaddr8: return 8;
     default: return 0;

@@ -182,7 +182,7 @@ Problem append_timestamp(const WireColumn& wire, ColumnBuilder& column, const ui
   return Problem::kNone;
 }
 
-/// PostgreSQL has 24:00:00; Arrow's times are below that.
+/// PostgreSQL has 24:00:00; Arrow's times are less than that.
 Problem append_time(ColumnBuilder& column, const uint8_t* bytes, int32_t size) {
   if (size != 8) return Problem::kWidth;
   const auto micros = load<int64_t>(bytes);
@@ -192,7 +192,7 @@ Problem append_time(ColumnBuilder& column, const uint8_t* bytes, int32_t size) {
   return Problem::kNone;
 }
 
-/// All three numbers the highest or the lowest: infinite, from PostgreSQL 17 on.
+/// All three numbers are the highest or the lowest: infinite, from PostgreSQL 17 on.
 bool is_infinite_interval(int64_t micros, const int32_t (&months_days)[2]) {
   using Micros = std::numeric_limits<int64_t>;
   using Days = std::numeric_limits<int32_t>;
@@ -219,7 +219,7 @@ Problem append_interval(const WireColumn& wire, ColumnBuilder& column, const uin
   return Problem::kNone;
 }
 
-/// The next element of an array or field of a record: its length and its bytes.
+/// Reads the next element of an array or field of a record: its length and its bytes.
 Problem append_part(const WireColumn& wire, ColumnBuilder& column, const uint8_t*& at, const uint8_t* end) {
   if (end - at < 4) return Problem::kLayout;
   const auto size = load<int32_t>(at);
@@ -276,7 +276,7 @@ Problem append_record(const WireColumn& wire, ColumnBuilder& column, const uint8
   return Problem::kNone;
 }
 
-/// What --out-of-range is about: right values that the column's type does not have.
+/// True for the problems that --out-of-range handles: valid values that the column's type does not have.
 bool is_out_of_range(Problem problem) {
   switch (problem) {
     case Problem::kNotFinite:
@@ -346,7 +346,7 @@ Problem append(const WireColumn& wire, ColumnBuilder& column, const uint8_t* byt
   return Problem::kNone;
 }
 
-/// One for each decoder, since decoders run in threads of their own.
+/// Each decoder has its own, since decoders run in separate threads.
 void make_lookups(WireColumn& wire) {
   if (wire.labels != nullptr) wire.lookup = std::make_shared<columnar::LabelLookup>(wire.labels);
   for (WireColumn& child : wire.children) make_lookups(child);
@@ -403,7 +403,7 @@ Status CopyDecoder::finish() const {
   return corrupt("The data end in the middle of a row or lack their end.");
 }
 
-/// Bytes of the header, of a row, or of the end; 0 when not all of them have come.
+/// Returns the bytes of the header, of a row, or of the end; 0 when they are incomplete.
 Result<int64_t> CopyDecoder::take(const uint8_t* bytes, int64_t size) {
   switch (stage_) {
     case Stage::kHeader: return take_header(bytes, size);
@@ -441,7 +441,7 @@ Result<int64_t> CopyDecoder::take_row(const uint8_t* bytes, int64_t size) {
                    ".");
   }
   if (records_.empty() && key_count_ == 0 && pending_.empty()) return take_plain_row(bytes, size);
-  // First whether all of the row is there, so that nothing needs to be taken back.
+  // Checks first that the whole row is there, so that nothing has to be undone.
   int64_t end = 2, key_begin = 2;
   for (int16_t i = 0; i < count; ++i) {
     if (size - end < 4) return int64_t{0};
@@ -458,7 +458,7 @@ Result<int64_t> CopyDecoder::take_row(const uint8_t* bytes, int64_t size) {
   return end;
 }
 
-/// Most pieces are just a row, so that going through its lengths first would take as long as its values.
+/// Most pieces are exactly one row. Checking its lengths first would take as long as reading its values.
 Result<int64_t> CopyDecoder::take_plain_row(const uint8_t* bytes, int64_t size) {
   const int64_t before = columns_->empty() ? 0 : columns_->front().length();
   const uint8_t* at = bytes + 2;
@@ -475,8 +475,8 @@ std::string CopyDecoder::place_of(size_t column) const {
   return "row " + std::to_string(rows_ + 1) + ", column \"" + (*columns_)[column].field().name + "\"";
 }
 
-/// The values of a row, behind which `at` is left; nullptr when it goes on behind `end`: then some columns have a value
-/// more than others.
+/// Appends the values of a row, and leaves `at` behind it; nullptr when the row goes on beyond `end`. Some columns then
+/// have one value more than others.
 Status CopyDecoder::append_columns(const uint8_t*& at, const uint8_t* end) {
   const size_t count = wires_.size();
   for (size_t i = 0; i < count; ++i) {
@@ -504,7 +504,7 @@ Status CopyDecoder::append_columns(const uint8_t*& at, const uint8_t* end) {
   return Status::ok();
 }
 
-/// The same for records of columns.
+/// The same for rows made of records.
 Status CopyDecoder::append_records(const uint8_t* at) {
   size_t first = 0;
   for (const size_t count : records_) {
@@ -526,7 +526,7 @@ Status CopyDecoder::append_record(const uint8_t* at, const uint8_t* end, size_t 
   at += 4;
   for (size_t i = first; i < first + count; ++i) {
     if (end - at < 4) return corrupt("A record is damaged.");
-    at += 4;  // the type, which the query gives it
+    at += 4;  // the type, which the query determines
     const Problem problem = append_part(wires_[i], (*columns_)[i], at, end);
     if (problem != Problem::kNone) return explain(problem, place_of(i));
   }

@@ -1,6 +1,6 @@
-// Decoder of what PostgreSQL sends for COPY … TO STDOUT (FORMAT binary), into Arrow columns. Used by pg2arrow. Knows
-// nothing of libpq; everything that it is given is untrusted.
-// Format: https://www.postgresql.org/docs/current/sql-copy.html (binary format), and the types' send functions.
+// Decodes the output of PostgreSQL's COPY … TO STDOUT (FORMAT binary) into Arrow columns. Used by pg2arrow. Knows
+// nothing of libpq. All input is untrusted. Format: https://www.postgresql.org/docs/current/sql-copy.html (binary
+// format), and the types' send functions.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace strom::format::pgwire {
 
-/// How a value's bytes are read. The kind of the column that it goes to is in brackets.
+/// How a value's bytes are read. The type of its column is in brackets.
 enum class Wire : uint8_t {
   kBool,         // [Bool]
   kInt,          // two's complement of the field's width [Int, UInt, Float]
@@ -43,8 +43,8 @@ struct WireColumn {
   Wire wire = Wire::kText;
   uint32_t oid = 0;                            // checked in arrays and records; 0: any
   bool infinity_is_null = false;               // kDate, kTimestamp, kInterval: otherwise an error
-  bool out_of_range_is_null = false;           // what the Arrow type does not have: otherwise an error
-  bool may_round = false;                      // kNumericReal: the nearest number, otherwise an error
+  bool out_of_range_is_null = false;           // values that the Arrow type does not have: otherwise an error
+  bool may_round = false;                      // kNumericReal: takes the nearest number, otherwise an error
   bool check_utf8 = false;                     // kText, kJsonb, kEnum
   uint32_t srid = 0;                           // kGeometry: of all values
   std::shared_ptr<columnar::Labels> labels{};  // kEnum; they may grow
@@ -52,26 +52,26 @@ struct WireColumn {
   std::shared_ptr<columnar::LabelLookup> lookup{};  // made by the decoder
 };
 
-/// Appends rows to `columns`. One for each COPY; not thread-safe.
+/// Appends rows to `columns`. Each COPY has its own decoder; not thread-safe.
 class CopyDecoder {
  public:
-  /// `columns` belong to the caller, who may clear them between calls. As many as `wires`.
+  /// `columns` belong to the caller, who may clear them between calls. There are as many as `wires`.
   CopyDecoder(std::vector<WireColumn> wires, std::vector<columnar::ColumnBuilder>* columns);
 
-  /// The next bytes, cut anywhere. Errors, which name row and column: kCorruptFile for bytes that are no such data,
+  /// Takes the next bytes, cut anywhere. Errors, which name row and column: kCorruptFile for malformed bytes,
   /// kNumericOutOfRange and kUnsupported for values that the column cannot hold.
   Status feed(const uint8_t* bytes, int64_t size);
-  /// Instead of feed(), for a result of one column whose values the caller takes where they lie: the value, when
-  /// `bytes` are just one whole row and it is not NULL. The row is counted, and the column stays as it is.
+  /// Used instead of feed() for a result of one column whose values the caller takes without a copy. Returns the value
+  /// if `bytes` are exactly one row and it is not NULL. The row is counted, and nothing is appended to the column.
   std::optional<std::span<const uint8_t>> take_value(const uint8_t* bytes, int64_t size);
-  /// What comes are records, each with so many of the columns; NULL for a record is NULL in all of them. For more
+  /// The rows consist of records, each with so many of the columns; a NULL record is NULL in all of them. For more
   /// columns than a row can have.
   void set_records(std::vector<size_t> sizes) { records_ = std::move(sizes); }
-  /// The last `count` columns of what comes are not stored. `changed` is called before a row in which they differ from
-  /// the row before, and before the first row; with their values, whose bytes are text.
+  /// The last `count` columns of the rows are keys that are not stored. `changed` is called with their values, whose
+  /// bytes are text: before the first row, and before each row whose keys differ from the previous row's.
   using KeyChange = std::function<Status(const std::vector<std::optional<std::string>>&)>;
   void set_key(int count, KeyChange changed);
-  /// After the last bytes: kCorruptFile when the end is missing.
+  /// Called after the last bytes: kCorruptFile when the end is missing.
   Status finish() const;
   /// Rows since the beginning.
   int64_t rows() const { return rows_; }
@@ -91,15 +91,15 @@ class CopyDecoder {
   Status corrupt(const std::string& what) const;
 
   std::vector<WireColumn> wires_;
-  std::vector<uint8_t> words_;  // by column: 4 or 8 when it has whole numbers of so many bytes, the most frequent types
+  std::vector<uint8_t> words_;  // by column: 4 or 8 for whole numbers of so many bytes, the most frequent types
   std::vector<columnar::ColumnBuilder>* columns_;
-  std::vector<uint8_t> pending_;  // the part of a row that has come so far
+  std::vector<uint8_t> pending_;  // the part of an incomplete row
   int64_t rows_ = 0;
   Stage stage_ = Stage::kHeader;
-  std::vector<size_t> records_;  // empty: columns come as they are
+  std::vector<size_t> records_;  // empty: rows have columns, not records
   int key_count_ = 0;
   KeyChange key_changed_;
-  std::vector<uint8_t> key_;  // of the row before, as it came
+  std::vector<uint8_t> key_;  // of the previous row, in its binary form
 };
 
 }  // namespace strom::format::pgwire

@@ -15,7 +15,7 @@ class Walk {
   Walk(const uint8_t* bytes, int64_t size, std::string& out) : at_(bytes), end_(bytes + size), out_(out) {}
 
   bool geometry(uint32_t& srid, int depth) {
-    if (depth > kMostDepth || end_ - at_ < 5 || at_[0] != 1) return false;  // little-endian, as servers are
+    if (depth > kMostDepth || end_ - at_ < 5 || at_[0] != 1) return false;  // servers send little-endian geometries
     const uint32_t flags = load(at_ + 1);
     const uint32_t type = flags & ~(kHasZ | kHasM | kHasSrid);
     at_ += 5;

@@ -1,4 +1,4 @@
-// PostgreSQL's inet and cidr as their send functions write them. Private to src/format/pgwire.
+// PostgreSQL's inet and cidr in the form of their send functions. Private to src/format/pgwire.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace strom::format::pgwire {
 
-/// As PostgreSQL prints them; false when the bytes are no address.
+/// Appends the text that PostgreSQL prints; false when the bytes are not an address.
 bool network_to_text(const uint8_t* bytes, int64_t size, std::string& out);
 
 }  // namespace strom::format::pgwire

@@ -46,13 +46,14 @@ bool multiply_power(UInt256& value, int32_t power) {
   return value.multiply_add(kPowers[power], 0);
 }
 
-/// Numbers of up to four digits, which is most of them, in one machine word. False when this is none of those.
+/// A fast way for numbers of up to four digits, as most numbers have, in one machine word. False: the number is not one
+/// of these.
 bool small_decimal(const NumericView& number, int32_t precision, int32_t scale, int64_t* out) {
   const int32_t power = kDigitPlaces * (number.weight - number.count + 1) + scale;
   if (number.count > 4 || power <= -kDigitPlaces || kDigitPlaces * number.count + power > kMaxPower) return false;
   uint64_t value = 0;
   for (int32_t i = 0; i < number.count; ++i) value = value * kDigitBase + number.digit(i);
-  if (power < 0) {  // the last digit has places behind the scale, which are zeros if it fits
+  if (power < 0) {  // the last digit has places beyond the scale, which must be zeros
     const uint64_t cut = kPowers[-power];
     if (value % cut != 0) return false;
     value /= cut;
@@ -65,7 +66,7 @@ bool small_decimal(const NumericView& number, int32_t precision, int32_t scale, 
 }
 
 DecimalOutcome wide_decimal(const NumericView& number, int32_t precision, int32_t scale, UInt256& value) {
-  int32_t power = 0;  // of ten, that the digits so far still lack
+  int32_t power = 0;  // of ten, by which the digits so far have to be multiplied
   for (int32_t i = 0; i < number.count; ++i) {
     const uint32_t digit = number.digit(i);
     power = kDigitPlaces * (number.weight - i) + scale;
@@ -88,14 +89,14 @@ DecimalOutcome wide_decimal(const NumericView& number, int32_t precision, int32_
   return value.less_than(limit) ? DecimalOutcome::kExact : DecimalOutcome::kTooLarge;
 }
 
-/// A number's digits without zeros around them, and the power of ten of the first.
+/// A number's digits without zeros around them, and the first digit's power of ten.
 struct SignificantDigits {
   std::string digits;
   int64_t power = 0;
   bool operator==(const SignificantDigits&) const = default;
 };
 
-/// Of "-12.50" and "1.25e+01".
+/// The digits of texts like "-12.50" and "1.25e+01".
 SignificantDigits significant_digits(std::string_view text) {
   SignificantDigits out;
   const size_t mark = text.find('e');
@@ -206,9 +207,9 @@ DecimalOutcome numeric_to_real(const NumericView& number, double* out) {
     *out = 0;
     return number.weight > 0 ? DecimalOutcome::kTooLarge : DecimalOutcome::kTooPrecise;
   }
-  constexpr size_t kDigits = 15;  // a double has all numbers of so many
+  constexpr size_t kDigits = 15;  // a double holds all numbers of so many digits
   const SignificantDigits wanted = significant_digits(text);
-  constexpr int64_t kLeastPower = -300;  // below are fewer digits
+  constexpr int64_t kLeastPower = -300;  // below it, doubles have fewer digits
   if (wanted.digits.size() <= kDigits && wanted.power > kLeastPower) return DecimalOutcome::kExact;
   char shortest[32];
   const auto printed = std::to_chars(shortest, shortest + sizeof(shortest), *out, std::chars_format::scientific);

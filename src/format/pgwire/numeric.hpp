@@ -1,4 +1,4 @@
-// PostgreSQL's numeric as its send function writes it. Used by the decoder here and by pg/codec.
+// PostgreSQL's numeric in the form of its send function. Used by the decoder here and by pg/codec.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace strom::format::pgwire {
 
-/// Numeric's header; the digits, base 10000, lie behind it. Big-endian bytes.
+/// The header of a numeric; big-endian digits, base 10000, follow it.
 struct NumericView {
   enum class Sign : uint8_t { kPositive, kNegative, kNan, kInfinity, kMinusInfinity };
 
@@ -18,7 +18,7 @@ struct NumericView {
   uint32_t digit(int32_t index) const { return static_cast<uint32_t>(digits[2 * index]) << 8 | digits[2 * index + 1]; }
 };
 
-/// False when the bytes are no numeric.
+/// False when the bytes are not a numeric.
 bool read_numeric(const uint8_t* bytes, int64_t size, NumericView& out);
 
 enum class DecimalOutcome : uint8_t { kExact, kTooLarge, kTooPrecise };
@@ -28,10 +28,11 @@ enum class DecimalOutcome : uint8_t { kExact, kTooLarge, kTooPrecise };
 DecimalOutcome numeric_to_decimal(const NumericView& number, int32_t precision, int32_t scale, int32_t bits,
                                   uint8_t* out);
 
-/// As PostgreSQL prints it.
+/// Appends the text that PostgreSQL prints.
 void numeric_to_text(const NumericView& number, std::string& out);
-/// The nearest double. kTooLarge: there is none. kTooPrecise: it is another number, which is so when the shortest
-/// digits that tell it from all other doubles are not those of `number`; `out` is set all the same.
+/// Sets `out` to the nearest double. kTooLarge: there is none. kTooPrecise: the double is another number, because the
+/// shortest digits that distinguish it from all other doubles are not the digits of `number`; `out` is set all the
+/// same.
 DecimalOutcome numeric_to_real(const NumericView& number, double* out);
 
 }  // namespace strom::format::pgwire

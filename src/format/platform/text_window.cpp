@@ -1,5 +1,5 @@
-// The loops of text_window.hpp: one text after the other, or eight at a time where the processor has AVX-512. The
-// library is compiled for every processor, so that the choice is made when it runs.
+// The loops of text_window.hpp: one text after another, or eight at a time where the processor has AVX-512. The library
+// is compiled for every processor, so the choice is made at run time.
 #include "format/arrow/statistics/text_window.hpp"
 
 #if defined(__x86_64__)

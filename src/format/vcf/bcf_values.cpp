@@ -7,7 +7,7 @@ namespace strom::format::vcf {
 
 namespace {
 
-constexpr int32_t kMissing8 = INT8_MIN, kMissing16 = INT16_MIN, kMissing32 = INT32_MIN;  // ends are one more
+constexpr int32_t kMissing8 = INT8_MIN, kMissing16 = INT16_MIN, kMissing32 = INT32_MIN;  // the vector's end is one more
 constexpr uint32_t kMissingFloat = 0x7F800001, kEndFloat = 0x7F800002;
 constexpr char kMissingChar = 7;
 

@@ -1,5 +1,5 @@
-// Typed values of BCF: https://samtools.github.io/hts-specs/BCFv2_qref.pdf. From bytes that nobody vouches for. Private
-// to src/format/vcf.
+// Typed values of BCF: https://samtools.github.io/hts-specs/BCFv2_qref.pdf. The bytes are untrusted. Private to
+// src/format/vcf.
 #pragma once
 
 #include <cstddef>
@@ -22,27 +22,28 @@ struct BinaryValues {
     return type == kInt8 || type == kChar ? 1 : type == kInt16 ? 2 : type == kNothing ? 0 : 4;
   }
   bool is_integer() const { return type >= kInt8 && type <= kInt32; }
-  /// The values before the vector's end.
+  /// The number of values before the vector's end.
   uint32_t length() const;
-  /// Of integers; false: it is missing. Values of 8 and 16 bits are those of 32.
+  /// For integers; false: the value is missing. Values of 8 and 16 bits are converted to 32 bits.
   bool integer(uint32_t index, int32_t* value) const;
-  /// Of floats.
+  /// For floats.
   bool real(uint32_t index, float* value) const;
   bool is_missing(uint32_t index) const;
 };
 
-/// Takes values one after another. False: the bytes end before, or a type is none.
+/// Takes values one after another. False: the bytes end too early, or a type is invalid.
 class BinaryReader : private base::ByteReader {
  public:
   explicit BinaryReader(std::string_view bytes) : ByteReader(bytes) {}
 
   using ByteReader::take;
   bool take(BinaryValues* values) { return take_type(values) && take_values(values, 1); }
-  /// The values of all samples: `values` is the first sample's, and `samples` of that size follow each other.
+  /// Takes the values of all samples: `values` is the first sample's, and `samples` vectors of that size follow each
+  /// other.
   bool take_of_samples(BinaryValues* values, uint32_t samples) {
     return take_type(values) && take_values(values, samples);
   }
-  /// One integer of any type: a key.
+  /// Takes one integer of any type: a key.
   bool take_key(int32_t* key);
 
  private:
@@ -50,10 +51,10 @@ class BinaryReader : private base::ByteReader {
   bool take_values(BinaryValues* values, uint64_t times);
 };
 
-/// Appends values as VCF has them: with commas in between, dots for what is missing, floats as the shortest text that
-/// reads back as the same one.
+/// Appends values in VCF's form: separated by commas, dots for missing values, floats as the shortest text that reads
+/// back as the same float.
 void append_text(const BinaryValues& values, std::string* text);
-/// A genotype.
+/// Appends a genotype.
 void append_genotype(const BinaryValues& values, std::string* text);
 
 }  // namespace strom::format::vcf

@@ -1,4 +1,5 @@
-// Which of 64 bytes are what a reader of text looks for, as bits: the first byte's lowest. Private to src/format/vcf.
+// Finds characters in 64 bytes, for readers of text. Results are bits, the first byte's lowest. Private to
+// src/format/vcf.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ inline uint64_t marks_of(const char* bytes, char c) {
   return marks;
 }
 
-/// Whether one is not of ASCII.
+/// True when some byte is not ASCII.
 inline bool has_high_bytes(const char* bytes) {
   __m128i all = _mm_setzero_si128();
   for (int i = 0; i < kMarkBytes; i += static_cast<int>(sizeof(__m128i)))

@@ -51,7 +51,7 @@ Status Lines::append(std::string_view text) {
   tile_.begin(text);
   sample_columns_.clear();
   Status status = append_lines(text);
-  // Rows that wait are of lines before the one that failed, or of that one.
+  // Waiting rows belong to lines before the one that failed, or to that line.
   Status waiting = tile_.flush();
   if (!waiting.is_ok()) {
     failed_ = tile_.failed();
@@ -84,9 +84,9 @@ Result<Variants::Run> Lines::first_run(std::string_view text) const {
   return Run{text.substr(0, end), chromosome};
 }
 
-/// The line that begins at a position of the text; *end: of it.
+/// Appends the line that begins at `begin` of the text; *end: the line's end.
 Status Lines::append_line(std::string_view text, LineScanner& scanner, size_t begin, size_t* end) {
-  // A line without anything, but for a return.
+  // An empty line, perhaps with a carriage return.
   const bool is_return = text[begin] == '\r' && (begin + 1 == text.size() || text[begin + 1] == '\n');
   if (is_return || text[begin] == '\n') {
     *end = scanner.next_end();
@@ -114,7 +114,7 @@ Status Lines::append_line(std::string_view text, LineScanner& scanner, size_t be
     if (rest.ends_with('\r')) rest.remove_suffix(1);
     scanner.jump(*end + 1);
   }
-  // What the builders take has to be UTF-8; nearly all texts are ASCII, and pairs of alleles are.
+  // Builders need UTF-8; nearly all texts are ASCII, and pairs of alleles always are.
   const std::string_view samples = are_pairs_ ? rest.substr(0, rest.find('\t')) : rest;
   if ((scanner.has_high_bytes(begin) || !is_all_ascii(samples)) && !columnar::is_utf8(text.substr(begin, *end - begin)))
     return damaged("text that is not valid UTF-8");
@@ -123,7 +123,7 @@ Status Lines::append_line(std::string_view text, LineScanner& scanner, size_t be
   return append_rows();
 }
 
-/// Of the line. A position that is none is an error of the row.
+/// The end of the line's variant. A malformed position is an error of the row.
 int32_t Lines::end_of(std::string_view info) const {
   const std::string_view text = fixed_[kPos];
   int64_t position = 0;
@@ -132,8 +132,8 @@ int32_t Lines::end_of(std::string_view info) const {
   return static_cast<int32_t>(std::clamp<int64_t>(end, INT32_MIN, INT32_MAX));
 }
 
-/// FORMAT begins at a position. Where the line's samples are nothing but pairs of alleles, which many lines of many
-/// samples have, their number says where it ends: that is one look at the line instead of three.
+/// FORMAT begins at `at`. In many files with many samples, the line's samples are nothing but pairs of alleles. Their
+/// number then tells where the line ends: that is one look at the line instead of three.
 size_t Lines::end_of_pairs(std::string_view text, size_t at) {
   const size_t count = layout_.line_samples(), tab = text.find('\t', at);
   if (layout_.samples().empty() || count == 0 || tab == std::string_view::npos) return text.size();
@@ -145,7 +145,7 @@ size_t Lines::end_of_pairs(std::string_view text, size_t at) {
   return end + (behind.starts_with('\r') ? 1 : 0);
 }
 
-/// FORMAT and what is behind it.
+/// Takes FORMAT and the samples behind it.
 Status Lines::take_samples(std::string_view rest) {
   const size_t tab = rest.find('\t');
   if (tab == std::string_view::npos)
@@ -178,15 +178,15 @@ Status Lines::append_rows() {
   return Status::ok();
 }
 
-/// Takes the value of an item that is the one that the line before had in its place. `left`: bytes of text from where
-/// the item begins.
+/// Takes the value of an item if it is the same item that the previous line had in its place. `left`: bytes of text
+/// from the item's begin on.
 bool Lines::take_guess(std::string_view item, size_t left, size_t place) {
   if (place >= order_.size() || order_[place].mask == 0 || left < sizeof(uint64_t)) return false;
   const Guess& guess = order_[place];
   uint64_t word;
   std::memcpy(&word, item.data(), sizeof word);
   if ((word & guess.mask) != guess.word) return false;
-  // Two stores, which are read as two: a copy of the whole would wait for them.
+  // Two separate stores, which are read as two: one copy of the whole would have to wait for them.
   std::string_view& value = info_[static_cast<size_t>(guess.target)];
   value = {item.data() + guess.value, item.size() - guess.value};
   return true;
@@ -212,12 +212,12 @@ Status Lines::put_info(std::string_view item, size_t place) {
       return damaged("INFO has the field \"" + shortened(key) + "\", which the header does not have");
     ++counts.undeclared;
   }
-  // A flag has no value, but it is there.
+  // A flag has no value, but is present.
   if (target >= 0) info_[static_cast<size_t>(target)] = item.substr(std::min(sign + 1, item.size()));
   return Status::ok();
 }
 
-/// INFO from a position on; *end: the tab or line end behind it.
+/// Finds the items of INFO from `begin` on; *end: the tab or line end behind it.
 Status Lines::find_info(std::string_view text, LineScanner& scanner, size_t begin, size_t* end) {
   std::fill(info_.begin(), info_.end(), std::string_view());
   scanner.begin_items(begin);
@@ -299,7 +299,7 @@ Status Lines::append_samples(const RowAllele& allele) {
     if (chosen == layout_.samples().size() || layout_.samples()[chosen] != sample) continue;
     for (const size_t target : present_) cell_[target] = {};
     std::string_view genotype;
-    // Fields at the end may be left out.
+    // Fields at the end may be missing.
     for (const int target : format_order_) {
       const size_t end = std::min(cell.find(':'), cell.size());
       if (target >= 0) cell_[static_cast<size_t>(target)] = cell.substr(0, end);

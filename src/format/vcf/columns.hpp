@@ -1,4 +1,4 @@
-// Lines of VCF into columns. Private to src/format/vcf.
+// Appends lines of VCF to columns. Private to src/format/vcf.
 #pragma once
 
 #include <cstdint>
@@ -42,11 +42,11 @@ class Lines final : public Variants {
   RowTile tile_;
   SampleColumns sample_columns_;
   FixedFields fixed_;
-  int32_t end_ = 0;                     // of the line's variant, where it is asked for
+  int32_t end_ = 0;                     // of the line's variant, if it is needed
   std::string_view samples_;            // of the line, from the first sample on
   bool are_pairs_ = false;              // samples_ are nothing but pairs of alleles
-  std::vector<std::string_view> info_;  // of each target; data() nullptr: not there
-  // Targets of INFO as the line before had them, and the first bytes of their items, up to eight.
+  std::vector<std::string_view> info_;  // of each target; data() nullptr: missing
+  // The previous line's targets of INFO, and the first bytes of their items, up to eight.
   struct Guess {
     int target;
     uint32_t value;  // where the item's value begins
@@ -54,11 +54,11 @@ class Lines final : public Variants {
   };
   std::vector<Guess> order_;
   std::vector<size_t> by_allele_;       // targets of INFO with a value for each alternative
-  std::string format_text_;             // FORMAT of the line before
+  std::string format_text_;             // FORMAT of the previous line
   std::vector<int> format_order_;       // its targets
-  std::vector<size_t> present_;         // the same, each once, and flags, which are never NULL
+  std::vector<size_t> present_;         // the same without duplicates, and the flags, which are never NULL
   std::vector<uint8_t> is_present_;     // of each target
-  bool has_alleles_ = false;            // GT is there, which becomes a list
+  bool has_alleles_ = false;            // GT is present and becomes a list
   std::vector<std::string_view> cell_;  // of a sample
   std::vector<int8_t> list_;
   std::vector<uint8_t> list_flags_;

@@ -10,7 +10,7 @@ namespace strom::format::vcf {
 
 namespace {
 
-/// The value of a key between < and >, as it stands: without quotes around it.
+/// The value of a key between < and >, unchanged but without the quotes around it.
 std::string_view attribute(std::string_view definition, std::string_view key) {
   bool is_quoted = false;
   size_t begin = 0;
@@ -26,7 +26,7 @@ std::string_view attribute(std::string_view definition, std::string_view key) {
   return {};
 }
 
-/// Puts a name where the definition says, or behind the last one. Names that are there stay where they are.
+/// Puts a name where the definition says, or after the last name. Existing names do not move.
 Status add(std::string_view definition, std::vector<std::string>* names) {
   const std::string_view id = attribute(definition, "ID"), index = attribute(definition, "IDX");
   if (id.empty()) return damaged("a definition without ID in the header");

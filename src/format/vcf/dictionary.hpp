@@ -1,4 +1,4 @@
-// What numbers in records of BCF stand for. Used by records.cpp and vcf2arrow.
+// The meaning of numbers in records of BCF. Used by records.cpp and vcf2arrow.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct Dictionary {
   std::vector<std::string> chromosomes;  // of contig lines
 };
 
-/// From the text of a header. Errors: kCorruptFile.
+/// Parses the text of a header. Errors: kCorruptFile.
 Result<Dictionary> parse_dictionary(std::string_view header);
 
 }  // namespace strom::format::vcf

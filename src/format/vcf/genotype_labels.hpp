@@ -1,4 +1,4 @@
-// Genotypes as indexes of the file's dictionary of their texts. Private to src/format/vcf.
+// Genotypes as indexes into a dictionary of their texts, which the file has. Private to src/format/vcf.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@
 
 namespace strom::format::vcf {
 
-/// What a pair of alleles is before it is looked up: three characters, or two codes of BCF.
+/// The form of a pair of alleles before its lookup: three characters, or two codes of BCF.
 enum class PairForm : uint8_t { kText, kCodes };
 
-/// One thread.
+/// For one thread.
 class GenotypeLabels {
  public:
-  /// The largest code of BCF of an allele with one digit, with its phase.
+  /// The largest BCF code of an allele with one digit, including its phase.
   static constexpr uint8_t kMostCode = 19;
 
   explicit GenotypeLabels(std::shared_ptr<columnar::Labels> labels) : labels_(std::move(labels)) {
@@ -27,22 +27,22 @@ class GenotypeLabels {
     codes_.fill(-1);
   }
 
-  /// Errors: kOverBudget where indexes cannot say that many.
+  /// The index of a genotype. Errors: kOverBudget when there are more than indexes can count.
   Status find(std::string_view genotype, int16_t* index);
-  /// Of pairs as are_pairs() wants them, or of codes up to kMostCode. -1: it has to be learned.
+  /// For pairs as are_pairs() requires them, or for codes up to kMostCode. -1: the pair has to be learned.
   template <PairForm kForm>
   int16_t of_pair(const char* pair) const {
     return kForm == PairForm::kText ? texts_[place_of_text(pair)] : codes_[place_of_codes(pair)];
   }
-  /// of_pair() knows the pair then.
+  /// Makes of_pair() know the pair.
   template <PairForm kForm>
   Status learn(const char* pair);
 
  private:
   static constexpr size_t kTexts = 512, kCodes = 1024;
-  // A dot is 0, a digit 2 to 11; '|' has a bit that '/' has not.
+  // A dot is 0, a digit 2 to 11; '|' has a bit that '/' does not have.
   static size_t place_of_text(const char* pair) {
-    uint16_t begin;  // nothing is behind the last pair of a text
+    uint16_t begin;  // the text may end right after the pair
     std::memcpy(&begin, pair, sizeof begin);
     const uint32_t word = begin | uint32_t{static_cast<uint8_t>(pair[2])} << 16;
     const uint32_t from_dot = word - 0x002E002E;

@@ -13,7 +13,7 @@ namespace {
 
 bool is_phase(char c) { return c == '|' || c == '/'; }
 
-/// The next allele of a genotype, which is not empty; VCF 4.4 may say the phase of the first one before it.
+/// The next allele of a genotype, which is not empty. In VCF 4.4 the first allele may have its phase before it.
 std::string_view next_allele(std::string_view* genotype) {
   if (is_phase(genotype->front())) genotype->remove_prefix(1);
   const size_t end = std::min(genotype->find_first_of("|/"), genotype->size());
@@ -85,7 +85,7 @@ bool put_pairs(std::string_view cells, size_t count, int8_t* alleles, uint8_t* v
   for (size_t i = 0; i < count; i += kCells) {
     const char* from = cells.data() + i * kPairBytes;
     char tail[kPairBlock];
-    if (i * kPairBytes + kPairBlock > cells.size()) {  // what is behind the last cell counts as known
+    if (i * kPairBytes + kPairBlock > cells.size()) {  // bytes beyond the last cell count as known
       std::memset(tail, '0', sizeof tail);
       std::memcpy(tail, from, std::min((count - i) * kPairBytes, cells.size() - i * kPairBytes));
       from = tail;

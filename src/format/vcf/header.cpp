@@ -13,12 +13,12 @@ Status damaged(int64_t line, const std::string& what) {
   return {ErrorCode::kCorruptFile, what + " in line " + std::to_string(line)};
 }
 
-/// Key and value of what stands between < and >: values may be in quotes, with backslashes.
+/// Keys and values of the text between < and >. Values may be in quotes, with backslashes.
 class Attributes {
  public:
   explicit Attributes(std::string_view text) : rest_(text) {}
 
-  /// False at the end; is_wrong() when what follows is no attribute.
+  /// False at the end, or when what follows is not an attribute (is_wrong()).
   bool next(std::string_view* key, std::string* value) {
     if (rest_.empty()) return false;
     const size_t sign = rest_.find('=');
@@ -63,7 +63,7 @@ bool set_number(const std::string& text, FieldDefinition* field) {
   if (text == "A") return field->count = Count::kAlternatives, true;
   if (text == "R") return field->count = Count::kAlleles, true;
   if (text == "G") return field->count = Count::kGenotypes, true;
-  // LA, LR, LG, P and M of VCF 4.4 and 4.5 depend on other fields; they are as many as there are.
+  // LA, LR, LG, P and M of VCF 4.4 and 4.5 depend on other fields, so their number is open.
   if (text == "." || text == "LA" || text == "LR" || text == "LG" || text == "P" || text == "M")
     return field->count = Count::kAny, true;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), field->number);
@@ -85,7 +85,7 @@ bool set_type(const std::string& text, FieldDefinition* field) {
   return false;
 }
 
-/// What stands behind ##INFO= or ##FORMAT=.
+/// Parses the text after ##INFO= or ##FORMAT=.
 Status parse_field(std::string_view text, int64_t line, std::vector<FieldDefinition>* fields) {
   if (!text.starts_with('<') || !text.ends_with('>')) return damaged(line, "a definition without < and >");
   FieldDefinition field;

@@ -1,5 +1,5 @@
-// The header of a VCF file: which fields INFO and the samples have, and the samples' names. VCF 4.0 to 4.4,
-// https://samtools.github.io/hts-specs/VCFv4.4.pdf. Used by columns.cpp and vcf2arrow.
+// The header of a VCF file: the fields of INFO and of the samples, and the samples' names. VCF 4.0 to 4.4,
+// https://samtools.github.io/hts-specs/VCFv4.4.pdf. Used by layout.cpp and vcf2arrow.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace strom::format::vcf {
 
 enum class ValueType : uint8_t { kInteger, kFloat, kFlag, kCharacter, kString };
 
-/// How many values a field has: so many, or as many as the alternative alleles (A), all alleles (R), genotypes (G), or
-/// any number.
+/// How many values a field has: a fixed number, one for each alternative allele (A), each allele (R) or each genotype
+/// (G), or any number.
 enum class Count : uint8_t { kFixed, kAlternatives, kAlleles, kGenotypes, kAny };
 
 struct FieldDefinition {
@@ -33,11 +33,11 @@ struct Header {
   int64_t lines = 0;
 };
 
-/// From the beginning of a file to the line that begins with #CHROM, which `text` has whole; `bytes`: where the first
-/// variant begins. Errors: kCorruptFile with the line.
+/// Parses the beginning of a file up to the line that begins with #CHROM, which must be in `text` completely. `bytes`:
+/// where the first variant begins. Errors: kCorruptFile with the line.
 Result<Header> parse_header(std::string_view text, size_t* bytes);
 
-/// Whether a header is whole: false when it goes on behind `text`.
+/// False when the header goes on beyond `text`.
 bool has_whole_header(std::string_view text);
 
 }  // namespace strom::format::vcf

@@ -1,4 +1,4 @@
-// Finds where the fields of lines end, with one look at each block of 64 bytes. Private to src/format/vcf.
+// Finds the ends of fields and lines, with one look at each block of 64 bytes. Private to src/format/vcf.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace strom::format::vcf {
 
-/// Positions are of the text. It goes forward only.
+/// Positions are those of the text. The scanner moves forward only.
 class LineScanner {
  public:
   explicit LineScanner(std::string_view text) : text_(text) { load(0); }
@@ -26,7 +26,7 @@ class LineScanner {
     ends_ &= ends_ - 1;
     return found;
   }
-  /// Of semicolons those count that stand at `from` or behind it, which is behind the last end that was found.
+  /// Counts semicolons from `from` on, which is behind the last end that was found.
   void begin_items(size_t from) {
     if (from >= base_ + kBlock && from < text_.size()) load(from / kBlock * kBlock);
     semicolons_ &= from - base_ < kBlock ? ~uint64_t{0} << (from - base_) : 0;
@@ -42,13 +42,13 @@ class LineScanner {
     semicolons_ &= others;
     return base_ + static_cast<size_t>(std::countr_zero(all));
   }
-  /// Goes on at a position behind all that was found.
+  /// Continues at a position behind everything that was found.
   void jump(size_t to) {
     if (to >= text_.size()) to = text_.size();
     if (to - base_ >= kBlock) load(to / kBlock * kBlock);
     ends_ &= ~uint64_t{0} << (to - base_);
   }
-  /// Whether a block that was looked at, and ends behind this position, has bytes that are not of ASCII.
+  /// True when a block that was looked at and ends behind this position has bytes that are not ASCII.
   bool has_high_bytes(size_t from) const { return high_end_ > from; }
 
  private:

@@ -1,4 +1,5 @@
-// Eight genotypes of two alleles with one digit, with the byte behind each, at once. Private to src/format/vcf.
+// Handles eight genotypes at once that have two alleles of one digit, each with the byte behind it. Private to
+// src/format/vcf.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ inline __m128i in_range(__m128i bytes, char low, char count) {
   return _mm_cmpeq_epi8(_mm_min_epu8(from_low, _mm_set1_epi8(static_cast<char>(count - 1))), from_low);
 }
 
-/// 0xFF in each byte of four cells that is what it has to be there.
+/// 0xFF in each byte of four cells that is valid at its place.
 inline __m128i right_bytes(const char* cells) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(cells));
   const __m128i is = _mm_set1_epi32(0x09000000);  // a tab behind each cell
@@ -38,13 +39,13 @@ inline __m128i right_bytes(const char* cells) {
 
 }  // namespace pair_block
 
-/// Whether each is such a genotype, with a tab behind it.
+/// True when each cell is such a genotype, with a tab behind it.
 inline bool is_pair_block(const char* cells) {
   const __m128i right = _mm_and_si128(pair_block::right_bytes(cells), pair_block::right_bytes(cells + kPairBlock / 2));
   return _mm_movemask_epi8(right) == 0xFFFF;
 }
 
-/// The 16 alleles' numbers, 0 for a dot; the bits of those that are known.
+/// Writes the 16 alleles' numbers, 0 for a dot. Returns the bits of the known ones.
 inline uint16_t pair_block_alleles(const char* cells, int8_t* alleles) {
   const __m128i even = _mm_set1_epi16(0x00FF);
   const auto* from = reinterpret_cast<const __m128i*>(cells);

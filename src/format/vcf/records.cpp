@@ -14,12 +14,12 @@ using Form = Layout::Form;
 
 namespace {
 
-constexpr size_t kSizes = 8;   // of the two parts of a record, before them
+constexpr size_t kSizes = 8;   // of the two parts of a record; they precede the parts
 constexpr size_t kFixed = 24;  // bytes at the beginning of the first part
 
 struct Parts {
   std::string_view shared, individual;
-  size_t size = 0;  // of the record; 0: it is not whole
+  size_t size = 0;  // of the record; 0: it is incomplete
 };
 
 /// The record that bytes begin with.
@@ -106,7 +106,7 @@ Result<Variants::Run> Records::first_run(std::string_view bytes) const {
     at += parts.size;
   }
   const bool is_known = chromosome >= 0 && static_cast<size_t>(chromosome) < dictionary_.chromosomes.size();
-  // What has no name, or is not whole, is an error of append().
+  // append() reports a chromosome without a name, and an incomplete record.
   return Run{
       bytes.substr(0, at == 0 ? bytes.size() : at),
       is_known ? std::string_view(dictionary_.chromosomes[static_cast<size_t>(chromosome)]) : std::string_view()};
@@ -267,14 +267,14 @@ Status Records::append_row(const RowAllele& allele) {
   return layout_.samples().empty() ? Status::ok() : append_samples(allele);
 }
 
-/// Numbers as they are. False: by their text.
+/// Appends numbers without a text in between. False: the text is needed.
 bool Records::append_number(const Layout::Target& target, const BinaryValues& values, const RowAllele& allele,
                             ColumnBuilder& column) const {
   const bool is_integer = target.form == Form::kInteger && values.is_integer();
   if (!is_integer && !(target.form == Form::kFloat && values.type == BinaryValues::kFloat)) return false;
   const uint32_t length = values.length();
   const bool by_allele = target.count == Count::kAlternatives && !layout_.choice().is_whole;
-  if (!by_allele && length > 1) return false;  // it is wrong
+  if (!by_allele && length > 1) return false;  // the count is wrong
   const auto index = static_cast<uint32_t>(by_allele ? allele.index : 0);
   int32_t integer = 0;
   float real = 0;
@@ -351,7 +351,7 @@ Status Records::append_samples(const RowAllele& allele) {
   return Status::ok();
 }
 
-/// Whether all genotypes are of two alleles with one digit, or a dot.
+/// True when all genotypes have two alleles, each one digit or a dot.
 bool Records::are_pairs(const BinaryValues& values) const {
   if (values.type != BinaryValues::kInt8 || values.count != 2) return false;
   uint8_t most = 0;
@@ -359,10 +359,10 @@ bool Records::are_pairs(const BinaryValues& values) const {
   return most <= GenotypeLabels::kMostCode;
 }
 
-/// Genotypes of two alleles with one digit as are_pairs() wants them. False: there are others.
+/// Writes such genotypes in the form that are_pairs() requires. False: there are others.
 bool Records::put_pairs(const BinaryValues& values, char* cells) const {
   if (values.type != BinaryValues::kInt8 || values.count != 2) return false;
-  // By code: the allele's number plus one, and the phase in the lowest bit. 0 and 1 stand for a dot.
+  // By code: the allele's number plus one, with the phase in the lowest bit. 0 and 1 stand for a dot.
   constexpr uint32_t kMost = GenotypeLabels::kMostCode;
   const auto character_of = [](uint32_t code) { return code < 2 ? uint32_t{'.'} : (code >> 1) + ('0' - 1); };
   uint32_t is_other = 0;
@@ -378,7 +378,7 @@ bool Records::put_pairs(const BinaryValues& values, char* cells) const {
   return is_other == 0;
 }
 
-/// The alleles of diploid genotypes of codes of 8 bits. False: there are others.
+/// Appends the alleles of diploid genotypes with 8-bit codes. False: there are others.
 bool Records::append_pair_alleles(const BinaryValues& values) {
   if (values.type != BinaryValues::kInt8 || values.count != 2 || layout_.choice().ploidy != 2) return false;
   if (layout_.samples().size() != layout_.line_samples()) return false;
@@ -391,7 +391,7 @@ bool Records::append_pair_alleles(const BinaryValues& values) {
     list_flags_[i] = is_unknown;
     list_[i] = static_cast<int8_t>((code >> 1) - 1 + is_unknown);
   }
-  constexpr unsigned kMark = 0x80;  // of vectors' ends, missing values, and numbers that are none
+  constexpr unsigned kMark = 0x80;  // of vectors' ends, missing values, and malformed numbers
   if ((all & kMark) != 0) return false;
   sample_columns_.append_alleles(list_.data(), unknown != 0 ? list_flags_.data() : nullptr);
   return true;
@@ -439,7 +439,7 @@ Status Records::append_alleles(const BinaryValues& values) {
     if (length > ploidy)
       return Status(ErrorCode::kTypeMismatch, "a genotype has more alleles than lists")
           .with_hint("--ploidy says how many there are.");
-    // A dot alone, which is also what samples without a genotype have, is as many alleles as there can be.
+    // A lone dot, which samples without a genotype also have, counts as all alleles missing.
     const bool is_nothing = length == 0 || (length == 1 && !has_known);
     for (size_t k = is_nothing ? 0 : length; k < ploidy; ++k) {
       flags[k] = is_nothing ? 1 : 0;

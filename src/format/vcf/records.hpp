@@ -1,4 +1,4 @@
-// Records of BCF into columns, without a text of VCF in between. Used by vcf2arrow, which finds where records end.
+// Appends records of BCF to columns, without VCF text in between. Used by vcf2arrow, which finds where records end.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace strom::format::vcf {
 
-/// Bytes of the whole records that bytes begin with. Errors: kCorruptFile.
+/// The number of leading bytes that are complete records. Errors: kCorruptFile.
 Result<size_t> whole_records(std::string_view bytes);
 
 class Records final : public Variants {
@@ -54,16 +54,16 @@ class Records final : public Variants {
   GenotypeLabels labels_;
   ValueAppender values_;
   SampleColumns sample_columns_;
-  std::vector<int> info_targets_, format_targets_;  // by number of the dictionary
+  std::vector<int> info_targets_, format_targets_;  // by number in the dictionary
   std::string_view chromosome_, id_, reference_;
   std::string filters_;
   std::vector<std::string_view> alleles_;  // alternatives
   int32_t position_ = 0;
-  int32_t end_key_ = -1;  // of END, where ends are asked for
-  int64_t end_ = 0;       // what it says; 0: nothing
+  int32_t end_key_ = -1;  // of END, if ends are needed
+  int64_t end_ = 0;       // END's value; 0: none
   BinaryValues quality_;
   std::vector<BinaryValues> info_;   // of each target
-  std::vector<uint8_t> is_info_;     // whether it is there
+  std::vector<uint8_t> is_info_;     // for each target: it is present
   std::vector<Sampled> formats_;     // of the record, each target once
   std::vector<uint8_t> is_present_;  // of each target of samples
   bool has_alleles_ = false;

@@ -42,7 +42,7 @@ Status RowTile::flush() {
     size_t row = 0;
     Status status = append_column(column, rows, &row);
     if (status.is_ok()) continue;
-    // Only an error of a row before is of interest from here on.
+    // From here on, only an error of an earlier row matters.
     failed = std::move(status);
     failed_ = lines_[row];
     rows = row;
@@ -71,7 +71,7 @@ Status RowTile::append_column(size_t column, size_t rows, size_t* row) {
   return append_others(column, rows, target, row);
 }
 
-/// `is_list`: what is before a comma.
+/// `is_list`: takes the text before a comma.
 Status RowTile::append_texts(size_t column, size_t rows, bool is_list, size_t* row) {
   Text* texts = column_texts(column);
   ColumnBuilder& to = columns_[column];

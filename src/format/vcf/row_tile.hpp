@@ -1,5 +1,5 @@
-// Rows of lines wait here until there are enough for a loop over them by column: so the work for a kind of value is a
-// loop of its own, without a decision for each value. Samples have their own way (SampleColumns). Private to
+// Rows of lines wait here until there are enough of them for a loop by column. So the work for one kind of value is a
+// loop of its own, without a decision for each value. Samples are handled elsewhere (SampleColumns). Private to
 // src/format/vcf.
 #pragma once
 
@@ -16,26 +16,26 @@
 
 namespace strom::format::vcf {
 
-/// The columns before FORMAT, as they stand.
+/// The texts of the columns before FORMAT, unchanged.
 using FixedFields = std::array<std::string_view, kFirstInfo + 1>;
 
-/// One thread.
+/// For one thread.
 class RowTile {
  public:
   RowTile(const Layout& layout, std::vector<columnar::ColumnBuilder>& columns, ValueAppender& values);
 
-  /// What is added lies in this text. What waits is forgotten.
+  /// Later rows lie in this text. Waiting rows are dropped.
   void begin(std::string_view text);
-  /// A row of a line. `info` has the value of each target; of those with a value for each alternative it begins with
-  /// the row's. Errors: of a row that waits, whose line is failed().
+  /// Adds a row of a line. `info` has the value of each target. A value for each alternative begins with the row's own.
+  /// Errors: those of a waiting row, whose line is failed().
   Status add(int64_t line, const FixedFields& fixed, std::string_view alternative,
              const std::vector<std::string_view>& info, const RowAllele& allele);
-  /// Everything is in the columns then. Errors: of the first row that has one.
+  /// Appends all waiting rows to the columns. Errors: of the first row that has one.
   Status flush();
   int64_t failed() const { return failed_; }
 
  private:
-  // As ColumnBuilder::append_texts() wants it. ptr nullptr: it is not there.
+  // In the form of ColumnBuilder::append_texts(). ptr nullptr: missing.
   struct Text {
     const char* ptr;
     int64_t len;
@@ -43,13 +43,13 @@ class RowTile {
     bool is_missing() const { return len == 0 || (len == 1 && ptr[0] == '.'); }
   };
   static constexpr size_t kRows = 128;
-  static constexpr size_t kStride = kRows + 5;  // columns do not lie at the same place of the caches
+  static constexpr size_t kStride = kRows + 5;  // so that columns do not share places in the caches
 
   Text* column_texts(size_t column) { return texts_.data() + column * kStride; }
   void put(size_t column, std::string_view text) {
     texts_[column * kStride + rows_] = {text.data(), static_cast<int64_t>(text.size())};
   }
-  // Of the first `rows` rows. *row: the one that has the error.
+  // Appends the first `rows` rows. *row: the one with the error.
   Status append_column(size_t column, size_t rows, size_t* row);
   Status append_texts(size_t column, size_t rows, bool is_list, size_t* row);
   template <class T>

@@ -19,7 +19,7 @@ constexpr size_t kCodeBytes = 2;  // of a pair of codes
 
 constexpr size_t kWord = 8;
 
-/// A bitmap of elements that are not NULL from flags, of which those of 1 are.
+/// Writes a bitmap of elements that are not NULL; flags of 1 are NULL.
 void put_validity(const uint8_t* flags, size_t count, std::vector<uint8_t>* bits) {
   bits->resize((count + kWord - 1) / kWord);
   for (size_t i = 0; i < count; i += kWord) {
@@ -77,9 +77,9 @@ Status SampleColumns::add_pairs(const char* cells, const RowAllele& allele) {
   return pairs_.size() == kMostPairs ? flush_pairs() : Status::ok();
 }
 
-/// Some samples' cells of all rows that wait.
+/// The cells of some samples in all waiting rows.
 struct SampleColumns::Block {
-  size_t first, count;       // of the chosen samples
+  size_t first, count;       // among the chosen samples
   size_t at[kBlockSamples];  // where their cells are in a row
 };
 
@@ -111,7 +111,7 @@ Status SampleColumns::flush_texts(const Block& block) {
     return all;
   }();
   char texts[kBlockSamples][kMostPairs * kPairText + 1];
-  // A cell goes with the byte behind it, which the next one overwrites; the last one of a line has none.
+  // A cell is copied with the byte behind it, which the next cell overwrites. The last cell of a line has no such byte.
   const size_t last = block.at[block.count - 1];
   const size_t whole = block.count - (last + kPairBytes == layout_.line_samples() * kPairBytes ? 1 : 0);
   for (size_t row = 0; row < pairs_.size(); ++row) {

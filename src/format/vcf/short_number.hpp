@@ -1,5 +1,5 @@
-// Numbers of up to eight characters, which most are, by arithmetic on one word: without a branch that depends on how
-// many characters there are. Private to src/format/vcf.
+// Parses numbers of up to eight characters, as most numbers have, by arithmetic on one word. No branch depends on the
+// number of characters. Private to src/format/vcf.
 #pragma once
 
 #include <bit>
@@ -8,19 +8,19 @@
 
 namespace strom::format::vcf {
 
-/// The first characters of a text, of which eight can be read.
+/// The first characters of a text. Eight bytes must be readable.
 class ShortNumber {
  public:
   static constexpr size_t kMost = 8;
 
-  /// 1 <= size <= kMost. `is_list`: only what is before a comma.
+  /// 1 <= size <= kMost. `is_list`: only the characters before a comma.
   ShortNumber(const char* text, size_t size, bool is_list) : bits_(static_cast<unsigned>(size) * kByte) {
     std::memcpy(&word_, text, sizeof word_);
     if (!is_list) return;
     if (const uint64_t commas = found(','); commas != 0) bits_ = byte_of(commas);
   }
 
-  /// False: it has other characters than digits, or none.
+  /// False: there are other characters than digits, or no digit.
   bool integer(int32_t* value) const {
     uint32_t digits = 0;
     if (!digits_of(word_, bits_, &digits)) return false;
@@ -28,9 +28,9 @@ class ShortNumber {
     return true;
   }
 
-  /// The nearest float. False: by another way.
+  /// The nearest float. False: another method has to parse the text.
   bool real(float* value) const {
-    // Both a whole number up to 2^24 and powers of ten up to 10^7 are exact: one rounding.
+    // Whole numbers up to 2^24 and powers of ten up to 10^7 are exact, so there is only one rounding.
     constexpr float kPowers[] = {1, 1e1F, 1e2F, 1e3F, 1e4F, 1e5F, 1e6F, 1e7F};
     constexpr uint32_t kMostExact = 16777216;
     uint64_t word = word_;
@@ -52,7 +52,7 @@ class ShortNumber {
   static constexpr unsigned kByte = 8;
   static constexpr uint64_t kOnes = 0x0101010101010101;
 
-  /// The first bit that is set is of the first byte that is `c`; none where no byte is.
+  /// The first set bit belongs to the first byte that is `c`; 0 when no byte is.
   uint64_t found(char c) const {
     const uint64_t other = word_ ^ kOnes * static_cast<uint8_t>(c);
     const uint64_t zeros = (other - kOnes) & ~other & (kOnes << 7);
@@ -63,10 +63,10 @@ class ShortNumber {
   /// The number of the first bits / 8 characters.
   static bool digits_of(uint64_t word, unsigned bits, uint32_t* value) {
     if (bits == 0) return false;
-    // The first digit lies lowest: it moves up, and what is below is leading zeros.
+    // The first digit is lowest: it moves up, and zeros below become leading zeros.
     uint64_t digits = (word ^ kOnes * '0') << (64 - bits);
     if ((((digits + kOnes * 6) | digits) & kOnes * 0xF0) != 0) return false;
-    // Pairs of digits, then pairs of these, then of those.
+    // Combines pairs of digits, then pairs of pairs, then those.
     constexpr uint64_t kEven = 0x000000FF000000FF;
     digits = digits * 10 + (digits >> 8);
     digits = ((digits & kEven) * (100 + (uint64_t{1000000} << 32)) +
@@ -77,7 +77,7 @@ class ShortNumber {
   }
 
   uint64_t word_ = 0;
-  unsigned bits_;  // of the characters that count
+  unsigned bits_;  // of the characters that are parsed
 };
 
 }  // namespace strom::format::vcf

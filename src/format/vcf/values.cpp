@@ -14,7 +14,7 @@ using Form = Layout::Form;
 
 namespace {
 
-/// The part of a list with commas that has an index; nothing where the list is shorter.
+/// Part `index` of a list with commas; nothing if the list is shorter.
 std::string_view part_of(std::string_view list, size_t index) {
   for (; index > 0; --index) {
     const size_t comma = list.find(',');
@@ -24,7 +24,7 @@ std::string_view part_of(std::string_view list, size_t index) {
   return list.substr(0, std::min(list.find(','), list.size()));
 }
 
-/// Numbers with few digits, which most are, without rounding twice: both parts are exact as floats.
+/// Numbers with few digits, as most have, without double rounding: both parts are exact as floats.
 bool parse_short_float(std::string_view text, float* value) {
   constexpr float kPowers[] = {1, 1e1F, 1e2F, 1e3F, 1e4F, 1e5F, 1e6F, 1e7F};
   constexpr size_t kMostDigits = 8;
@@ -43,7 +43,7 @@ bool parse_short_float(std::string_view text, float* value) {
       return false;
     }
   }
-  // At most seven digits are exact in a float, and so are powers up to 10^7: one rounding.
+  // At most seven digits are exact in a float, and so are powers of ten up to 10^7: only one rounding.
   if (count == 0 || digits > kMostExact) return false;
   const size_t places = point == text.size() ? 0 : text.size() - point - 1;
   *value = static_cast<float>(digits) / kPowers[places];
@@ -80,7 +80,7 @@ bool parse_float(std::string_view text, float* value) {
   const auto [end, error] = std::from_chars(begin, text.data() + text.size(), *value);
   if (end != text.data() + text.size()) return false;
   if (error == std::errc()) return true;
-  // Beyond a float's range: what the nearest float is.
+  // Outside of a float's range: takes the nearest float.
   double wide = 0;
   if (std::from_chars(begin, text.data() + text.size(), wide).ec != std::errc()) return false;
   *value = static_cast<float>(wide);

@@ -1,4 +1,4 @@
-// Where a variant ends, as indexes know it. Used by the columns, and by vcf2arrow for regions.
+// Where a variant ends, as indexes define it. Used by the columns, and by vcf2arrow for regions.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace strom::format::vcf {
 
-/// The value of END in INFO; 0: it has none.
+/// The value of END in INFO; 0: there is none.
 inline int64_t end_in_info(std::string_view info) {
   constexpr std::string_view kFirst = "END=", kLater = ";END=";
   size_t at = 0;
@@ -24,8 +24,8 @@ inline int64_t end_in_info(std::string_view info) {
   return std::from_chars(info.data() + at, info.data() + info.size(), end).ec == std::errc() ? end : 0;
 }
 
-/// The last position of a variant that begins at `position`: END, or the last one of REF where END says nothing or
-/// something impossible.
+/// The last position of a variant that begins at `position`: END, or the last position of REF if END is missing or
+/// impossible.
 inline int64_t last_position(int64_t position, size_t reference_bytes, int64_t end) {
   return end >= std::max<int64_t>(position, 1) ? end : position + static_cast<int64_t>(reference_bytes) - 1;
 }

@@ -1,4 +1,4 @@
-// Variants into the columns of a layout, whatever the form of file is. Used by vcf2arrow.
+// Appends variants to the columns of a layout, from files of either form. Used by vcf2arrow.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,23 @@ namespace strom::format::vcf {
 
 struct Dictionary;
 
-/// Appends variants to the builders of Layout::fields(). One thread.
+/// Appends variants to the builders of Layout::fields(). For one thread.
 class Variants {
  public:
-  /// Lines of text, or, with a dictionary, records of BCF. All stay as long as the object.
+  /// For lines of text or, with a dictionary, for records of BCF. All arguments must outlive the object.
   static std::unique_ptr<Variants> create(const Layout& layout, const Dictionary* dictionary,
                                           std::vector<columnar::ColumnBuilder>& columns);
   virtual ~Variants() = default;
 
-  /// Whole lines or records. Errors are of one of them: see failed().
+  /// Appends whole lines or records. An error belongs to one of them: see failed().
   virtual Status append(std::string_view bytes) = 0;
-  /// The variants of one chromosome that bytes begin with. Errors: kCorruptFile.
+  /// The leading variants that have the same chromosome. Errors: kCorruptFile.
   struct Run {
     std::string_view bytes, chromosome;
   };
   virtual Result<Run> first_run(std::string_view bytes) const = 0;
 
-  /// Which line or record, from 1 on, of the last append() has an error.
+  /// The line or record of the last append(), from 1 on, that has the error.
   int64_t failed() const { return failed_; }
   /// Lines or records that the last append() has read.
   int64_t read() const { return read_; }

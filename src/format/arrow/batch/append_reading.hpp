@@ -1,4 +1,4 @@
-// Rows of a record batch into ColumnBuilders, so that they can be written again together with others. Private to
+// Appends rows of a record batch to ColumnBuilders, so that they can be written again together with others. Private to
 // src/format/arrow.
 #pragma once
 
@@ -14,10 +14,10 @@
 
 namespace strom::format::arrow {
 
-/// What the indexes of a dictionary become; -1: a value that has none.
+/// The new index of each index of a dictionary; -1: the value has no new index.
 using IndexMap = std::vector<int32_t>;
 
-/// A column of a record batch, checked: the rows that it has are inside of its buffers.
+/// A column of a record batch. It has been checked: all its rows are inside of its buffers.
 struct BatchColumn {
   struct Buffer {
     const uint8_t* data = nullptr;
@@ -26,7 +26,7 @@ struct BatchColumn {
   int64_t length = 0;
   Buffer validity, values, data;
   std::vector<BatchColumn> children;
-  const IndexMap* map = nullptr;  // nullptr: indexes stay as they are
+  const IndexMap* map = nullptr;  // nullptr: indexes do not change
 
   bool is_null(int64_t row) const { return validity.size > 0 && (validity.data[row >> 3] >> (row & 7) & 1) == 0; }
   int32_t offset(int64_t row) const {
@@ -36,24 +36,24 @@ struct BatchColumn {
   }
 };
 
-/// The columns of one record batch. What they are read from must stay.
+/// The columns of one record batch. The bytes that they were loaded from must stay.
 class BatchColumns {
  public:
-  /// `body` is where the batch's body begins in `file`. `like` has the columns' types; `maps` are for its columns with
+  /// `body`: offset of the batch's body in `file`. `like` has the columns' types. `maps` are for the columns with
   /// dictionaries, depth first, or empty. Errors: kCorruptFile, kUnsupported, kOutOfMemory.
   static Result<BatchColumns> load(const FileBytes& file, const fbs::RecordBatch& batch, int64_t body,
                                    const std::vector<columnar::ColumnBuilder>& like,
                                    const std::vector<const IndexMap*>& maps);
 
   int64_t rows() const { return rows_; }
-  /// Appends rows [first, first + count). Errors: kCorruptFile, kUnsupported; then some columns may have got rows.
+  /// Appends rows [first, first + count). Errors: kCorruptFile, kUnsupported; some columns may have got rows then.
   Status append_to(std::vector<columnar::ColumnBuilder>& columns, int64_t first, int64_t count) const;
 
  private:
   std::string name_;
   int64_t rows_ = 0;
   std::vector<BatchColumn> columns_;
-  std::vector<std::shared_ptr<const void>> inflated_;  // what compressed buffers became
+  std::vector<std::shared_ptr<const void>> inflated_;  // decompressed buffers
 };
 
 }  // namespace strom::format::arrow

@@ -1,5 +1,5 @@
-// Body of a record batch or dictionary batch while it is put together: nodes, buffers and the pieces of memory that
-// they consist of.
+// Body of a record batch or dictionary batch during its assembly: nodes, buffers, and the pieces of memory that they
+// consist of.
 #pragma once
 
 #include <sys/uio.h>
@@ -16,7 +16,7 @@ alignas(kBufferAlignment) inline constexpr char kPadding[kBufferAlignment] = {};
 
 constexpr int64_t padding_of(int64_t bytes) { return -bytes & (kBufferAlignment - 1); }
 
-/// Buffers are referred to where the caller has them, or compressed into memory of the body.
+/// Buffers are referred to in the caller's memory, or compressed into memory of the body.
 class BatchBody {
  public:
   struct Extent {
@@ -26,11 +26,11 @@ class BatchBody {
   explicit BatchBody(int64_t rows) : rows_(rows) {}
 
   void add_node(int64_t length, int64_t nulls) { nodes_.push_back({length, nulls}); }
-  /// `compressor` may be nullptr. The bytes must stay until the body was written, unless they are compressed.
+  /// `compressor` may be nullptr. The bytes must stay until the body is written, unless they are compressed.
   Status add_buffer(const void* bytes, int64_t size, Compressor* compressor);
-  /// Of a column of views, behind its buffers: how many of them have texts.
+  /// For a column of views, after its buffers: how many of them have texts.
   void add_variadic_count(int64_t count) { variadic_counts_.push_back(count); }
-  /// To be called once, after the last buffer.
+  /// Called once, after the last buffer.
   void seal();
 
   int64_t rows() const { return rows_; }

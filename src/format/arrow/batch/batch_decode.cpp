@@ -72,8 +72,8 @@ class BatchDecoder {
     return Status::ok();
   }
 
-  /// The metadata must have as many entries as the schema asks for; at least as many when the schema ends in types
-  /// that are not known here.
+  /// The metadata must have exactly the entries that the schema needs. If the schema ends in types that are unknown
+  /// here, they may have more.
   bool count_fits(int64_t count, int64_t expected) const {
     return schema_.all_placed() ? count == expected : count >= expected;
   }
@@ -155,9 +155,9 @@ class BatchDecoder {
   int64_t offset_ = 0;  // of the metadata, for messages
 };
 
-/// Bytes that `rows` rows need in the values buffer at least; nullopt when no buffer can be so large.
+/// Bytes that `rows` rows need in the values buffer at least; nullopt when no buffer can be that large.
 std::optional<int64_t> values_bytes(const Field& field, int64_t rows) {
-  if (rows == 0) return 0;  // no offset either: writers may leave the buffer out
+  if (rows == 0) return 0;  // no offset either: writers may omit the buffer
   const int64_t width = columnar::value_width(field.layout, field.byte_width);
   if (width == 0) return (rows - 1) / 8 + 1;
   int64_t bytes;
@@ -167,7 +167,7 @@ std::optional<int64_t> values_bytes(const Field& field, int64_t rows) {
   return bytes;
 }
 
-/// What one column points to, with those that it consists of.
+/// Memory that one column and its parts point to.
 struct Owned {
   std::shared_ptr<BufferPool> pool;
   std::vector<Memory> buffers;
@@ -185,7 +185,7 @@ struct Owned {
   }
 };
 
-/// What the loaders of one column share.
+/// Data that the loaders of one column share.
 struct ColumnContext {
   const FileBytes& file;
   const BatchLayout& batch;
@@ -193,11 +193,11 @@ struct ColumnContext {
   int version;
   const std::string& name;  // of the column, for messages
   std::shared_ptr<BufferPool> pool;
-  std::shared_ptr<Owned> memory;  // nullptr until something is in it
+  std::shared_ptr<Owned> memory;  // nullptr until it is used
 };
 
-/// One column of one record batch, or a part of one. Buffers of compressed batches come into memory, as much of them
-/// as is needed.
+/// Loads one column of one record batch, or a part of one. Of compressed batches, only the needed part of each buffer
+/// is decompressed.
 class ColumnLoader {
  public:
   ColumnLoader(ColumnContext& context, const Field& field, const FieldPlace& place)
@@ -209,7 +209,7 @@ class ColumnLoader {
         first_(batch_.first_buffer(place.at)),
         memory_(context.memory) {}
 
-  /// Of the buffers up to `end` of the batch.
+  /// Bytes of the batch's buffers up to `end`.
   Result<int64_t> memory_bytes(size_t end) const {
     int64_t sum = 0;
     for (size_t i = 0; i + first_ < end; ++i) {
@@ -238,7 +238,7 @@ class ColumnLoader {
   }
 
  private:
-  /// Indexes into a dictionary; values where they are of a fixed width.
+  /// Loads indexes into a dictionary; if the dictionary's values have a fixed width, the values themselves.
   Result<ColumnView> load_encoded() {
     const DictionaryEncoding& encoding = *place_.dictionary;
     STROM_ASSIGN(const DictionaryView dictionary, context_.dictionaries.find(file_, encoding, context_.version));
@@ -297,7 +297,7 @@ class ColumnLoader {
     return Status::ok();
   }
 
-  /// Rows of structs and sparse unions are those of their children, and of lists of fixed size a multiple.
+  /// Structs and sparse unions have as many rows as their children; the child of a list of fixed size has a multiple.
   Status check_length(const ColumnView& view, const ColumnView& child) const {
     int64_t wanted = 0;
     if (field_.layout == Layout::kStruct || field_.layout == Layout::kSparseUnion) wanted = view.length;
@@ -340,7 +340,7 @@ class ColumnLoader {
     return memory_->buffers.back().bytes.get();
   }
 
-  /// Rows whose index leads to a NULL are NULL.
+  /// Makes rows NULL whose index leads to a NULL.
   Status add_nulls(const DictionaryView& dictionary, ColumnView* view) {
     STROM_ASSIGN(char* const bits, own_memory(view->length / 8 + 1));
     view->null_count = 0;
@@ -395,7 +395,7 @@ class ColumnLoader {
                           std::to_string(size) + " bytes, which is too small: its rows need " + std::to_string(wanted));
   }
 
-  /// A buffer that has to have `wanted` bytes at least, of which no others are looked at.
+  /// A buffer of at least `wanted` bytes, of which only these are used.
   Result<Bytes> fixed(size_t index, int64_t wanted, const char* what) {
     const BufferPlace& place = buffer(index);
     if (batch_.codec == Codec::kNone) {
@@ -417,7 +417,7 @@ class ColumnLoader {
     return expand(index, declared, declared);
   }
 
-  /// Bytes of a buffer of a compressed batch when it is decompressed, as the file has it.
+  /// Bytes of a compressed batch's buffer after decompression, as the file declares them.
   Result<int64_t> declared_size(size_t index) const {
     const BufferPlace& place = buffer(index);
     if (place.length == 0) return int64_t{0};
@@ -461,7 +461,7 @@ class ColumnLoader {
     return made;
   }
 
-  /// Text of compressed batches as far as the last offset goes.
+  /// Loads text; of a compressed batch only up to the last offset.
   Status load_text(ColumnView* view) {
     if (batch_.codec == Codec::kNone) {
       STROM_ASSIGN(const Bytes data, whole(2));

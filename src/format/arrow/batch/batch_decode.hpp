@@ -1,7 +1,7 @@
-// From a record batch's metadata to views of its columns. Private to src/format/arrow.
+// Turns a record batch's metadata into views of its columns. Private to src/format/arrow.
 //
-// Every buffer is checked to lie inside of the batch's body, and the body inside of the file. Buffers may overlap one
-// another: reading the same bytes twice does no harm.
+// Every buffer is checked to lie inside of the batch's body, and the body inside of the file. Buffers may overlap,
+// because reading the same bytes twice does no harm.
 #pragma once
 
 #include <cstdint>
@@ -39,33 +39,34 @@ struct BatchLayout {
   std::vector<const char*> addresses;
   std::vector<int64_t> sizes;
 
-  /// Index into `buffers` of the first one of a field that stands at `place`.
+  /// Index into `buffers` of the first buffer of the field at `place`.
   size_t first_buffer(const EntryCounts& place) const {
     return static_cast<size_t>(place.buffers + view_buffers[static_cast<size_t>(place.view_groups)] +
                                (is_v4 ? place.v4_bitmaps : 0));
   }
 };
 
-/// `location`, of batch `number`, has been checked to be inside of the file. Errors: kCorruptFile, kUnsupported (a new
-/// compression).
+/// Decodes batch `number` at `location`, which has been checked to be inside of the file. Errors: kCorruptFile,
+/// kUnsupported (a new compression).
 Result<std::unique_ptr<const BatchLayout>> decode_batch(const FileBytes& file, const DecodedSchema& schema,
                                                         const BatchLocation& location, int number);
 
-/// Likewise a dictionary, as one record batch of its values.
+/// The same for a dictionary, as one record batch of its values.
 Result<std::unique_ptr<const BatchLayout>> decode_dictionary(const FileBytes& file, const DecodedSchema& values,
                                                              const BatchLocation& location);
 
 class Dictionaries;
 
-/// A field that is readable (not Field::unsupported) with its children, decompressed if need be, with memory of `pool`
-/// if there is one. Of dictionary-encoded columns those among `dictionaries` are meant that stand before record batch
-/// `version`. Errors: kCorruptFile, kOutOfMemory. The view's variadic pointers may lead into `batch`.
+/// Loads a field and its children. The field must be readable (no Field::unsupported). Buffers are decompressed if need
+/// be, with memory of `pool` if it is not nullptr. For dictionary-encoded columns, those `dictionaries` apply that
+/// precede record batch `version`. Errors: kCorruptFile, kOutOfMemory. The view's variadic pointers may lead into
+/// `batch`.
 Result<LoadedColumn> load_column(const FileBytes& file, const DecodedSchema& schema, const BatchLayout& batch,
                                  int field, const std::shared_ptr<BufferPool>& pool, const Dictionaries& dictionaries,
                                  int version);
 
-/// Bytes that load_column() decompresses at most, by what stands in front of the field's buffers; 0 for batches that
-/// are not compressed. Errors: kCorruptFile.
+/// The most bytes that load_column() decompresses, by the declared sizes of the field's buffers; 0 for batches that are
+/// not compressed. Errors: kCorruptFile.
 Result<int64_t> column_memory_bytes(const FileBytes& file, const DecodedSchema& schema, const BatchLayout& batch,
                                     int field);
 

@@ -11,7 +11,7 @@ using columnar::ColumnView;
 using columnar::Form;
 using columnar::Layout;
 
-/// Offsets, one more than rows: also of no rows.
+/// Adds the offsets, one more than rows, even if there are no rows.
 Status add_offsets(const ColumnView& column, int64_t width, BatchBody& body, Compressor* compressor) {
   if (column.length == 0) return body.add_buffer(kPadding, width, compressor);
   return body.add_buffer(column.values, (column.length + 1) * width, compressor);
@@ -55,7 +55,7 @@ Status add_column(const ColumnView& column, BatchBody& body, Compressor* compres
   if (form != Form::kNone && form != Form::kUnion && form != Form::kRunEnds)
     STROM_TRY(body.add_buffer(column.validity, column.null_count > 0 ? (column.length + 7) / 8 : 0, compressor));
   STROM_TRY(add_own_buffers(column, form, body, compressor));
-  if (!columnar::is_nested(column.layout)) return Status::ok();  // a dictionary's parts are no children
+  if (!columnar::is_nested(column.layout)) return Status::ok();  // a dictionary's parts are not children
   for (int32_t i = 0; i < column.child_count; ++i) STROM_TRY(add_column(column.children[i], body, compressor));
   return Status::ok();
 }

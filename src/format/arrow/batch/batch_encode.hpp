@@ -1,4 +1,4 @@
-// Columns as nodes and buffers of a record batch. Private to src/format/arrow.
+// Encodes columns as nodes and buffers of a record batch. Private to src/format/arrow.
 #pragma once
 
 #include "columnar/batch.hpp"
@@ -6,8 +6,8 @@
 
 namespace strom::format::arrow {
 
-/// A column of any layout with its children. `compressor` may be nullptr; then the column must stay until the body is
-/// written.
+/// Adds a column of any layout with its children. `compressor` may be nullptr; the column must then stay until the body
+/// is written.
 Status add_column(const columnar::ColumnView& column, BatchBody& body, Compressor* compressor);
 
 }  // namespace strom::format::arrow

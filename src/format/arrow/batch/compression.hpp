@@ -1,5 +1,5 @@
-// Compressed buffers of Arrow IPC messages, as the writer makes them: each buffer by itself, behind its uncompressed
-// size (https://arrow.apache.org/docs/format/Columnar.html#compression).
+// Compression of buffers of Arrow IPC messages for the writer: each buffer separately, after its uncompressed size
+// (https://arrow.apache.org/docs/format/Columnar.html#compression).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Compression {
 /// `none`, `lz4`, `zstd` or `zstd:LEVEL`. kInvalidParameter for anything else.
 Result<Compression> parse_compression(std::string_view text);
 
-/// Compresses buffers one after the other. One for each thread.
+/// Compresses buffers one after another. Each thread has its own.
 class Compressor {
  public:
   explicit Compressor(Compression compression) : compression_(compression) {}
@@ -29,8 +29,8 @@ class Compressor {
   Compressor& operator=(const Compressor&) = delete;
 
   Codec codec() const { return compression_.codec; }
-  /// Appends `size` > 0 bytes to `out` as a buffer's contents: the size and the compressed bytes, or -1 and the bytes
-  /// as they are, when compression does not make them smaller.
+  /// Appends `size` > 0 bytes to `out` as a buffer's contents: the size and the compressed bytes or, when compression
+  /// does not make them smaller, -1 and the uncompressed bytes.
   Status append(const void* bytes, int64_t size, std::vector<char>& out);
 
  private:

@@ -11,16 +11,16 @@ namespace strom::format::arrow {
 
 namespace {
 
-/// Buffers up to this size are allocated at once.
+/// Buffers up to this size are allocated all at once.
 constexpr int64_t kTrustedSize = 64 << 20;
-/// Bytes that a compressed one can make at most: LZ4 extends a length by 255 for each byte, ZSTD has blocks of 4 bytes
-/// for 128 kB.
+/// The most bytes that one compressed byte can become: LZ4 extends a length by 255 for each byte, ZSTD has blocks of 4
+/// bytes for 128 kB.
 constexpr int64_t kMostByLz4 = 255, kMostByZstd = 32 << 10;
-constexpr int64_t kHeaderBytes = 128 << 10;  // what a few bytes can make whatever the ratio
+constexpr int64_t kHeaderBytes = 128 << 10;  // a few bytes can become this much whatever the ratio
 
 Status damaged(const char* what) { return Status(ErrorCode::kCorruptFile, what); }
 
-/// Memory that grows up to a size that is only known by hearsay.
+/// Memory that grows up to a declared size, which may be wrong.
 class Growing {
  public:
   Growing(int64_t most, BufferPool* pool) : most_(most), pool_(pool) {}
@@ -42,7 +42,7 @@ class Growing {
   char* end() { return out_.memory.bytes.get() + out_.size; }
   size_t room() const { return static_cast<size_t>(limit_ - out_.size); }
   void add(size_t bytes) { out_.size += static_cast<int64_t>(bytes); }
-  /// The memory is not moved any more.
+  /// True when the memory is never moved.
   bool stays() const { return most_ <= kTrustedSize; }
   bool is_complete() const { return out_.size == most_; }
   Decompressed take() { return std::move(out_); }
@@ -116,7 +116,7 @@ Status decompress_zstd(const uint8_t* from, size_t size, bool whole, Growing* ou
   return Status::ok();
 }
 
-/// All at once, without a window beside the result.
+/// Decompresses everything at once, without a window besides the result.
 Status decompress_zstd_at_once(const uint8_t* from, size_t size, Growing* out) {
   thread_local ZstdContext zstd;
   if (zstd.context == nullptr) return no_memory();
@@ -133,7 +133,7 @@ constexpr int64_t kMostPooled = 512 << 20;
 
 Memory BufferPool::take(int64_t capacity) {
   std::lock_guard lock(mutex_);
-  for (size_t i = free_.size(); i-- > 0;) {  // the last one is the likeliest to be in a cache
+  for (size_t i = free_.size(); i-- > 0;) {  // the last one is the most likely to be in a cache
     if (free_[i].capacity < capacity || free_[i].capacity / 4 > capacity) continue;
     Memory found = std::move(free_[i]);
     free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));

@@ -1,6 +1,5 @@
-// Buffers of compressed record batches. The declared sizes in front of them come from the file and are not trusted:
-// what cannot be of that size is refused before anything is allocated, and large buffers grow with what is found.
-// Private to src/format.
+// Decompression of buffers of record batches. Their declared sizes come from the file and are not trusted: impossible
+// sizes are rejected before anything is allocated, and large buffers grow as data is found. Private to src/format.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +24,10 @@ struct Memory {
   int64_t capacity = 0;
 };
 
-/// Memory that is used again, because fresh pages take about as long as decompressing into them. Thread-safe.
+/// Memory that is reused, because fresh pages cost about as much time as decompression into them. Thread-safe.
 class BufferPool {
  public:
-  /// Of at least `capacity` bytes; none when nothing fits.
+  /// Memory of at least `capacity` bytes; none when no free memory is large enough.
   Memory take(int64_t capacity);
   void give(Memory memory);
 
@@ -38,15 +37,15 @@ class BufferPool {
   int64_t bytes_ = 0;
 };
 
-/// Bytes that were decompressed.
+/// Decompressed bytes.
 struct Decompressed {
   Memory memory;
   int64_t size = 0;
 };
 
-/// The first `wanted` bytes of `size` compressed ones, which are said to make `declared` (>= wanted) bytes, in memory
-/// of `pool` if it is not nullptr. Thread-safe. Errors: kCorruptFile, whose message says what is wrong with the data;
-/// kOutOfMemory.
+/// Returns the first `wanted` bytes of `size` compressed ones, which declare `declared` (>= wanted) bytes. The memory
+/// is from `pool` if it is not nullptr. Thread-safe. Errors: kCorruptFile, whose message says what is wrong with the
+/// data; kOutOfMemory.
 Result<Decompressed> decompress(Codec codec, const uint8_t* from, int64_t size, int64_t declared, int64_t wanted,
                                 BufferPool* pool);
 

@@ -12,7 +12,7 @@ namespace strom::format::arrow {
 
 namespace {
 
-/// The same type, whatever the column's name.
+/// True when the types are the same, whatever the columns' names.
 bool same_values(columnar::Field a, const columnar::Field& b) {
   a.name = b.name;
   return same_type(a, b);
@@ -29,7 +29,7 @@ struct Dictionaries::Values {
     int before_batch;
     int64_t size;
   };
-  std::vector<Size> sizes;  // ascending: a batch sees what stands before it
+  std::vector<Size> sizes;  // ascending: a record batch uses what precedes it
   std::vector<columnar::ColumnView> parts;
   std::vector<std::pair<std::shared_ptr<const void>, std::unique_ptr<const BatchLayout>>> memory;  // of the parts
   int64_t size = 0;

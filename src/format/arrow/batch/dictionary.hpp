@@ -1,6 +1,6 @@
-// Dictionaries of dictionary-encoded columns. A file has them in messages of their own, in any number for one column:
-// those that follow the first add to it (delta) or, in streams, replace it for the record batches behind them. Private
-// to src/format/arrow.
+// Dictionaries of dictionary-encoded columns. A file has them in separate messages, any number for one column. Messages
+// after the first add to the dictionary (delta) or, in streams, replace it for later record batches. Private to
+// src/format/arrow.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,26 @@
 
 namespace strom::format::arrow {
 
-/// The values that indexes of one record batch mean.
+/// The values that the indexes of one record batch refer to.
 struct DictionaryView {
   int64_t size = 0;
-  const registry::StrView* texts = nullptr;     // of layouts of texts and bytes; else
+  const registry::StrView* texts = nullptr;     // for layouts of texts and bytes; else
   const char* values = nullptr;                 // values of the layout's width; else
-  const columnar::ColumnView* parts = nullptr;  // columns, one behind the other
+  const columnar::ColumnView* parts = nullptr;  // consecutive columns
   int32_t part_count = 0;
-  const uint8_t* nulls = nullptr;  // of texts and values: a byte for each, 1 = NULL; nullptr: none
+  const uint8_t* nulls = nullptr;  // for texts and values: a byte for each, 1 = NULL; nullptr: no NULL
   std::shared_ptr<const void> memory;
 };
 
-/// All dictionaries of a file, loaded when they are asked for. Thread-safe after the last add().
+/// All dictionaries of a file, loaded when first needed. Thread-safe after the last add().
 class Dictionaries {
  public:
-  /// A dictionary message that stands before record batch `before_batch`. Its place is inside of the file.
+  /// Adds a dictionary message that precedes record batch `before_batch`. The location is inside of the file.
   void add(const BatchLocation& location, int before_batch) { messages_.push_back({location, before_batch}); }
   bool empty() const { return messages_.empty(); }
 
-  /// What `encoding` means in record batch `batch`. Errors: kCorruptFile (also: there is none), kOutOfMemory.
+  /// The values of `encoding` in record batch `batch`. Errors: kCorruptFile (also: there is no such dictionary),
+  /// kOutOfMemory.
   Result<DictionaryView> find(const FileBytes& file, const DictionaryEncoding& encoding, int batch) const;
 
  private:

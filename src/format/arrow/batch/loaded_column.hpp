@@ -1,4 +1,4 @@
-// Where a record batch is, and what loading a column of it gives. Used by readers and by whoever asks them.
+// The location of a record batch, and a loaded column of it. Used by readers and their callers.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ struct BatchLocation {
   int64_t body_size = 0;  // bytes of buffers
 };
 
-/// A column of a record batch, and what it points to where that is not the file itself.
+/// A column of a record batch, and the memory that it points to where that is not the file itself.
 struct LoadedColumn : columnar::ColumnView {
   std::shared_ptr<const void> memory;
 };
 
-/// Memory of columns that was given back, to be used for others. A query has one for all of its files.
+/// Memory of columns that was given back for reuse. A query has one pool for all of its files.
 class BufferPool;
 std::shared_ptr<BufferPool> make_buffer_pool();
 

@@ -1,4 +1,4 @@
-// Messages, blocks and the footer of an Arrow file or stream: what the writers of this folder share. Private to
+// Messages, blocks and the footer of an Arrow file or stream: the common part of this folder's writers. Private to
 // src/format/arrow.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace strom::format::arrow {
 
-/// Writes in order: start, dictionaries and record batches, finish. Every message is padded so that bodies, and all
+/// Calls in this order: start, dictionaries and record batches, finish. Every message is padded so that bodies, and all
 /// buffers in them, start at a multiple of 64 bytes.
 class MessageWriter {
  public:
@@ -23,20 +23,20 @@ class MessageWriter {
   MessageWriter(std::unique_ptr<ByteSink> sink, bool stream) : sink_(std::move(sink)), stream_(stream) {}
 
   Status start(const SchemaEncoder& schema);
-  /// Goes on after messages that are in the sink already.
+  /// Continues after messages that are already in the sink.
   void resume(std::vector<fbs::Block> dictionaries, std::vector<fbs::Block> batches);
   Status write_batch(const BatchBody& body);
   Status write_dictionary(int64_t id, const BatchBody& body, bool is_delta);
-  /// Custom metadata of the footer.
+  /// Sets the footer's custom metadata.
   void set_metadata(columnar::KeyValues metadata) { metadata_ = std::move(metadata); }
-  /// The end of the stream, and the footer; commits the sink.
+  /// Writes the end of the stream, and the footer; commits the sink.
   Status finish(const SchemaEncoder& schema);
 
   const ByteSink& sink() const { return *sink_; }
   int64_t batch_count() const { return static_cast<int64_t>(batches_.size()); }
-  /// Of the batch that was written last.
+  /// The batch that was written last.
   const fbs::Block& last_batch() const { return batches_.back(); }
-  /// Of the dictionary that was written last.
+  /// The dictionary that was written last.
   const fbs::Block& last_dictionary() const { return dictionaries_.back(); }
 
  private:

@@ -53,7 +53,7 @@ Result<Metadata<fbs::Footer>> load_footer(const FileBytes& bytes, int64_t offset
   const int64_t end = footer_end(bytes, offset, limit);
   if (end < limit) {
     auto short_one = Metadata<fbs::Footer>::load(bytes, offset, end - offset, "the footer");
-    if (short_one.is_ok()) return short_one;  // else a footer that merely looks as if it ended there
+    if (short_one.is_ok()) return short_one;  // else a footer that only looks as if it ended there
   }
   return Metadata<fbs::Footer>::load(bytes, offset, limit - offset, "the footer");
 }
@@ -62,10 +62,10 @@ bool holds_after_append(const FileTail& now, const AppendMark& mine, const base:
                         int64_t footer_offset) {
   const AppendMark theirs = AppendMark::read(now.footer.root());
   if (!mine.token.empty()) return theirs.token == mine.token;
-  // The first append to a file that others wrote: under way or given up, or done.
+  // The first append to a file that others wrote: under way, given up, or done.
   if (theirs.token.empty()) return now.footer_offset == footer_offset && now.bytes.size != identity.size;
   if (theirs.base_size == identity.size) return theirs.base_mtime_ns == identity.mtime_ns;
-  return theirs.base_footer == footer_offset && identity.size > theirs.base_size;  // opened while it was under way
+  return theirs.base_footer == footer_offset && identity.size > theirs.base_size;  // opened during the append
 }
 
 }  // namespace strom::format::arrow

@@ -1,4 +1,4 @@
-// What the IPC format's schema calls each layout: the rows of registry/arrow_types.def. Private to src/format/arrow.
+// The IPC format's name of each layout: one for each row of registry/arrow_types.def. Private to src/format/arrow.
 #pragma once
 
 #include "arrow_ipc_generated.h"
@@ -6,7 +6,7 @@
 
 namespace strom::format::arrow {
 
-/// A type and the parameters by which its layouts are told apart, see registry/arrow_types.def.
+/// A type, and the parameters that distinguish its layouts, see registry/arrow_types.def.
 struct ArrowType {
   columnar::Layout layout;
   fbs::Type type;
@@ -22,7 +22,7 @@ inline constexpr ArrowType kArrowTypes[] = {
 
 constexpr const ArrowType& arrow_type(columnar::Layout layout) { return kArrowTypes[static_cast<int>(layout)]; }
 
-/// The row of a type with these parameters; nullptr: there is none.
+/// The row of a type with these parameters; nullptr: there is no such row.
 constexpr const ArrowType* find_arrow_type(fbs::Type type, int first = 0, int second = 0) {
   for (const ArrowType& row : kArrowTypes)
     if (row.type == type && row.first == first && row.second == second && type != fbs::Type::NONE) return &row;

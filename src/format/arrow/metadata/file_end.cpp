@@ -29,7 +29,7 @@ int write_all(int fd, const char* bytes, size_t size, int64_t offset) {
   return 0;
 }
 
-/// False: not this way, on this file system.
+/// False: the file system does not support this way.
 bool write_block(int fd, const char* block, int64_t offset, int* error_number) {
   const int flags = fcntl(fd, F_GETFL);
   if (flags < 0 || fcntl(fd, F_SETFL, flags | O_DIRECT) != 0) return false;
@@ -59,7 +59,7 @@ int write_new_end(int fd, const void* bytes, size_t size, int64_t end) {
 }
 
 int64_t size_in_force(const uint8_t* data, int64_t size) {
-  // No file is made longer by more than that at once.
+  // Nobody makes a file longer by more than that at once.
   constexpr int64_t kMost = int64_t{std::numeric_limits<int32_t>::max()} + 2 * kEndUnit;
   if (size < kHeaderBytes + kTrailerBytes || ends_here(data, size) || std::memcmp(data, kMagic, kMagicBytes) != 0)
     return size;

@@ -1,5 +1,4 @@
-// The end of an Arrow file, where its footer is: for those who look at files without reading their columns. Private to
-// src/format/arrow.
+// The end of an Arrow file, where its footer is: for users that read no columns. Private to src/format/arrow.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +13,14 @@ namespace strom::format::arrow {
 
 struct FileTail {
   std::shared_ptr<const base::MappedFile> mapping;
-  FileBytes bytes;               // up to the end that is in force: the mapping may have more
+  FileBytes bytes;               // up to the valid end: the mapping may have more
   Metadata<fbs::Footer> footer;  // has a schema
   int64_t footer_offset = 0;
 
   /// Errors: those of opening a file; kCorruptFile.
   static Result<FileTail> open(const std::string& path);
   static Result<FileTail> load(std::shared_ptr<const base::MappedFile> mapping);
-  /// The block lies between the start of the file and the footer.
+  /// True when the block lies between the start of the file and the footer.
   bool is_inside(const fbs::Block& block) const;
 };
 

@@ -1,5 +1,5 @@
-// Notes in the custom metadata of a file's footer: what programs keep there for themselves. They are no part of the
-// schema. Used by FileAppender and by programs that write files for long.
+// Notes in the custom metadata of a file's footer: private data of programs, not a part of the schema. Used by
+// FileAppender and by programs that write files over a long time.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace strom::format::arrow {
 
-/// Empty when there is none. Errors: those of opening a file; kCorruptFile.
+/// Empty when there is no such note. Errors: those of opening a file; kCorruptFile.
 Result<std::string> read_footer_note(const std::string& path, std::string_view key);
 
 }  // namespace strom::format::arrow

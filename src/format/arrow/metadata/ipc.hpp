@@ -1,5 +1,5 @@
-// What the parts of the Arrow reader and writer share: constants of the file format, the error for corrupt bytes, and
-// a metadata flatbuffer that can be trusted. Private to src/format/arrow.
+// The common part of the Arrow reader and writer: constants of the file format, the error for corrupt bytes, and a
+// metadata flatbuffer that can be trusted. Private to src/format/arrow.
 #pragma once
 
 #include <flatbuffers/flatbuffers.h>
@@ -26,9 +26,9 @@ struct FileBytes {
   std::string path;
   const uint8_t* data = nullptr;
   int64_t size = 0;
-  const base::MappedFile* mapping = nullptr;  // that `data` is, if any
+  const base::MappedFile* mapping = nullptr;  // the mapping that `data` is in, if any
 
-  /// These bytes, which are inside, will be read.
+  /// Announces that these bytes, which are inside, will be read.
   void will_need(int64_t offset, int64_t bytes) const {
     if (mapping != nullptr && bytes > 0) mapping->will_need(data + offset, bytes);
   }
@@ -45,8 +45,8 @@ struct FileBytes {
   }
 };
 
-/// A private, aligned and verified copy of one metadata flatbuffer. A copy, because the bytes of a mapped file can
-/// change after they were verified, and old writers do not align them.
+/// A private, aligned and verified copy of one metadata flatbuffer. It is a copy because the bytes of a mapped file can
+/// change after verification, and old writers do not align them.
 template <class Root>
 class Metadata {
  public:
@@ -76,8 +76,8 @@ class Metadata {
   int64_t size_ = 0;
 };
 
-/// Element of a flatbuffer vector of structs or int64. By copy: the verifier aligns the vector's length only, not
-/// its elements.
+/// Element of a flatbuffer vector of structs or int64. Returns a copy: the verifier checks the alignment of the
+/// vector's length only, not of its elements.
 template <class Struct, class Vector>
 Struct vector_element(const Vector& vector, flatbuffers::uoffset_t index) {
   Struct element;

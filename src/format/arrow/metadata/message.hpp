@@ -15,8 +15,8 @@ struct Message {
   const fbs::Message& root() const { return metadata.root(); }
 };
 
-/// Loads the message whose prefix starts at `offset` and whose metadata ends at `limit` or before (`limit` is inside
-/// of the file). The prefix is the size, since format 0.15 with a continuation marker before it. Errors: kCorruptFile.
+/// Loads the message whose prefix starts at `offset` and whose metadata end at `limit` or before (`limit` is inside of
+/// the file). The prefix is the size; since format 0.15 a continuation marker precedes it. Errors: kCorruptFile.
 Result<Message> load_message(const FileBytes& file, int64_t offset, int64_t limit, const char* what);
 
 }  // namespace strom::format::arrow

@@ -34,10 +34,10 @@ constexpr Kind kKinds[] = {
     {"\xFF\xFF\xFF\xFF"sv, "It is in the Arrow streaming format, which has no footer."},
 };
 
-/// Characters and white space.
+/// True for characters and white space.
 bool is_text(std::string_view bytes) {
   const auto size = static_cast<int64_t>(bytes.size());
-  constexpr int64_t kCharacter = 4;  // of which the last may be cut
+  constexpr int64_t kCharacter = 4;  // the last character may be cut
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 && (c < '\t' || c > '\r'); };
   return base::valid_utf8_prefix(bytes.data(), size) > size - kCharacter &&
          std::none_of(bytes.begin(), bytes.end(), is_control);

@@ -16,7 +16,7 @@ using columnar::Layout;
 
 constexpr const char* kUnknownType = "a type that is not known to this version";
 
-/// Adds the entries of one field without its children; false when its type is unknown.
+/// Adds the entries of one field without its children. False when its type is unknown.
 bool add_own_entries(const fbs::Field& field, EntryCounts& counts) {
   counts.nodes += 1;
   switch (field.type_type()) {
@@ -94,7 +94,7 @@ class SchemaDecoder {
     return file_.corrupt(offset_, "field " + std::to_string(index) + " of the schema has " + what);
   }
 
-  /// Copies text. Flatbuffers may share one string among millions of references, hence the budget.
+  /// Copies text, within a budget: flatbuffers may share one string among millions of references.
   Status copy(const flatbuffers::String* from, std::string& to) {
     if (from == nullptr) return Status::ok();
     text_budget_ -= from->size();
@@ -114,8 +114,8 @@ class SchemaDecoder {
     return out;
   }
 
-  /// A field with its children, and their places from `counts` on. Recursion and work are bounded by the verifier's
-  /// limits on depth and number of tables.
+  /// Decodes a field with its children. Their places count from `counts` on. The verifier's limits on depth and number
+  /// of tables bound the recursion and the work.
   Status decode_tree(const fbs::Field& from, EntryCounts* counts, Field* field, FieldPlace* place) {
     STROM_TRY(copy(from.name(), field->name));
     STROM_ASSIGN(field->metadata, decode_metadata(from.custom_metadata()));
@@ -129,7 +129,7 @@ class SchemaDecoder {
     return decode_encoding(from, field, place);
   }
 
-  /// Entries and children, whether they stand in the batch or in a dictionary.
+  /// Decodes entries and children, whether they are in the batch or in a dictionary.
   Status decode_value(const fbs::Field& from, EntryCounts* counts, Field* field, FieldPlace* place) {
     placed_ = add_own_entries(from, *counts) && placed_;
     if (!columnar::is_nested(field->layout) || !field->unsupported.empty()) return Status::ok();
@@ -196,7 +196,7 @@ class SchemaDecoder {
     return Status::ok();
   }
 
-  /// The layout of a type with these parameters; kCorruptFile names the one that is wrong.
+  /// Sets the layout of a type with these parameters; kCorruptFile says which parameter is wrong.
   Status set_layout(Field& field, fbs::Type type, int first, int second, const char* problem) const {
     const ArrowType* row = find_arrow_type(type, first, second);
     if (row == nullptr) return bad_field(index_, problem);
@@ -250,7 +250,7 @@ class SchemaDecoder {
   }
 
   Status decode_int(const fbs::Int& type, Field& field) const {
-    if (type.bit_width() == 128) {  // of polars; not in Arrow's specification
+    if (type.bit_width() == 128) {  // written by polars; not in Arrow's specification
       field.layout = Layout::kFixedBinary;
       field.byte_width = 16;
       field.unsupported = type.is_signed() ? "type Int128" : "type UInt128";

@@ -23,7 +23,7 @@ static_assert(static_cast<int>(columnar::TimeUnit::kSecond) == static_cast<int>(
 
 fbs::TimeUnit unit_of(const Field& field) { return static_cast<fbs::TimeUnit>(field.unit); }
 
-/// The parameters of a field's type; those of types that are not here are none.
+/// The parameters of a field's type. Types that are not listed here have none.
 flatbuffers::Offset<void> encode_parameters(FlatBufferBuilder& builder, const ArrowType& row, const Field& field) {
   switch (row.type) {
     case fbs::Type::Int: return fbs::CreateInt(builder, row.first, row.second != 0).Union();
@@ -69,7 +69,7 @@ flatbuffers::Offset<fbs::Field> encode_field(FlatBufferBuilder& builder, const F
   return fbs::CreateField(builder, name, field.nullable, row.type, parameters, dictionary, child_vector, metadata);
 }
 
-/// Bytes that are no ASCII as \xHH.
+/// The text, with bytes beyond ASCII as \xHH.
 std::string printable(const std::string& text) {
   std::string out;
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// From columnar::Schema to a schema's flatbuffer, for the writer. Private to src/format/arrow.
+// Turns a columnar::Schema into a schema's flatbuffer, for the writer. Private to src/format/arrow.
 #pragma once
 
 #include "arrow_ipc_generated.h"
@@ -7,8 +7,8 @@
 
 namespace strom::format::arrow {
 
-/// kUnsupported for layouts that are read but not written (kUtf8View) and fields that could not even be read;
-/// kInvalidParameter for a precision or width that Arrow does not have.
+/// kUnsupported for layouts that are read but not written (kUtf8View) and for unreadable fields; kInvalidParameter for
+/// a precision or width that Arrow does not have.
 Status check_writable(const columnar::Schema& schema);
 
 /// `schema` has passed check_writable().

@@ -11,7 +11,7 @@ namespace strom::format::arrow {
 
 namespace {
 
-/// Quotes and control characters would tear the line apart.
+/// Escapes quotes and control characters, which would break the line.
 std::string quoted(const flatbuffers::String* text) {
   std::string out = "\"";
   if (text != nullptr) {

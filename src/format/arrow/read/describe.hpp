@@ -1,4 +1,4 @@
-// The metadata of an Arrow file as text, for people and for comparing files: the tools' --dump.
+// The metadata of an Arrow file as text, for people and for comparisons of files: the tools' --dump.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace strom::format::arrow {
 
-/// Footer, dictionaries and record batches of any Arrow file, whatever its types. Errors: those of opening a file;
-/// kCorruptFile.
+/// Footer, dictionaries and record batches of any Arrow file, even with unsupported types. Errors: those of opening a
+/// file; kCorruptFile.
 Result<std::string> describe_file(const std::string& path);
 
 }  // namespace strom::format::arrow

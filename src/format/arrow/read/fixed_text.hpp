@@ -1,5 +1,5 @@
-// What a FixedSizeBinary column whose type the file does not name is: char(n), as pg2arrow of PG-Strom writes it, or
-// bytes. The one place that decides it: asked by IMPORT FOREIGN SCHEMA, and for tools that write a table's definition.
+// Decides what a FixedSizeBinary column is whose type the file does not name: char(n), as pg2arrow of PG-Strom writes
+// it, or bytes. Only this code decides it, for IMPORT FOREIGN SCHEMA and for tools that write a table's definition.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace strom::format::arrow {
 
-/// Looks at some values of a column. They are text if there are any, and all are valid UTF-8 without control
-/// characters, to which zero bytes belong.
+/// Looks at some values of a column. The column is text if there are values and all of them are valid UTF-8 without
+/// control characters. Zero bytes count as control characters.
 class FixedTextSample {
  public:
-  /// Rows of the view, spread over it.
+  /// Adds rows of the view, spread over it.
   void add(const columnar::ColumnView& column);
   bool has_values() const { return has_values_; }
-  /// Some value is no text.
+  /// True when some value is not text.
   bool has_other() const { return has_other_; }
   bool is_text() const { return has_values_ && !has_other_; }
 
@@ -25,7 +25,7 @@ class FixedTextSample {
   bool has_values_ = false, has_other_ = false;
 };
 
-/// True for a field of FixedSizeBinary, wide enough for char(n) and no wider, that no metadata give a type.
+/// True for a FixedSizeBinary field without a type in its metadata whose width char(n) can have.
 bool may_be_fixed_text(const columnar::Field& field);
 
 /// Adds the first, the middle and the last record batch. Errors: those of FileReader::column().

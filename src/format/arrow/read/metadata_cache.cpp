@@ -34,7 +34,7 @@ Result<FileMetadata::Batch> load_batch(const FileReader& reader, int batch) {
 bool same_fields(const std::vector<columnar::Field>& a, const std::vector<columnar::Field>& b);
 
 bool same_field(const columnar::Field& a, const columnar::Field& b) {
-  // All members; a new one does not compile until it is compared.
+  // Lists all members, so that a new one does not compile until it is compared.
   const auto& [name, layout, nullable, precision, scale, byte_width, unit, timezone, dictionary, ordered, index,
                dictionary_id, children, type_ids, metadata, unsupported] = a;
   return name == b.name && layout == b.layout && nullable == b.nullable && precision == b.precision &&
@@ -254,7 +254,7 @@ class LazyReader final : public FileReader {
   }
 
  private:
-  /// What a column needs that nobody else keeps.
+  /// Data of a column that nobody else keeps alive.
   struct Kept {
     std::shared_ptr<const FileReader> reader;
     std::shared_ptr<const void> memory;
@@ -267,7 +267,7 @@ class LazyReader final : public FileReader {
   bool same_file(const FileIdentity& other) const {
     return other.device == identity().device && other.inode == identity().inode;
   }
-  // Not ctime, see MappedFile::check_unchanged().
+  // Does not compare ctime, see MappedFile::check_unchanged().
   bool same_bytes(const FileIdentity& other) const {
     return other.size == identity().size && other.mtime_ns == identity().mtime_ns;
   }
@@ -298,13 +298,13 @@ class LazyReader final : public FileReader {
     if (field >= 0 && static_cast<size_t>(field) < all.size() &&
         all[static_cast<size_t>(field)] != FileMetadata::kUnreadable)
       return all[static_cast<size_t>(field)];
-    STROM_ASSIGN(const auto reader, opened());  // which says why not
+    STROM_ASSIGN(const auto reader, opened());  // the error says why it is not open
     return numbers == &FileMetadata::Batch::null_counts ? reader->null_count(batch, field)
            : numbers == &FileMetadata::Batch::bytes     ? reader->column_bytes(batch, field)
                                                         : reader->memory_bytes(batch, field);
   }
 
-  /// Read once for all queries, of a file that need not stay mapped for that.
+  /// Read once for all queries. The file need not stay mapped for that.
   Result<const FileMetadata::AllBounds*> all_bounds(int field) const {
     std::lock_guard lock(metadata_->bounds_mutex);
     if (const auto known = metadata_->bounds.find(field); known != metadata_->bounds.end()) return &known->second;
@@ -324,7 +324,7 @@ class LazyReader final : public FileReader {
   mutable std::mutex mutex_;
   mutable std::weak_ptr<const FileReader> weak_;
   mutable std::shared_ptr<const FileReader> strong_;
-  mutable std::atomic<const FileReader*> held_ = nullptr;  // strong_, to be asked without the lock
+  mutable std::atomic<const FileReader*> held_ = nullptr;  // strong_, readable without the lock
   mutable bool was_opened_ = false;
 };
 

@@ -1,5 +1,5 @@
-// What is known of files without having them open: for tables of thousands of files, of which a query is to touch no
-// more than it needs. See docs/dev/arrow.md.
+// Metadata of files that are not open: for tables of thousands of files, of which a query should touch only those that
+// it needs. See docs/dev/arrow.md.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@
 
 namespace strom::format::arrow {
 
-/// A file's schema and the metadata of its record batches. Immutable but for bounds, which are read when they are asked
-/// for; safe to share between threads.
+/// A file's schema and the metadata of its record batches. Immutable except for bounds, which are read when first
+/// needed. Safe to share between threads.
 struct FileMetadata {
   struct Batch {
     BatchLocation location;
     int64_t rows = 0;
     bool compressed = false;
-    std::vector<int64_t> null_counts, bytes, memory_bytes;  // of each field; kUnreadable: it cannot be read
+    std::vector<int64_t> null_counts, bytes, memory_bytes;  // of each field; kUnreadable: the field cannot be read
   };
   using AllBounds = std::vector<std::optional<columnar::Bounds>>;
 
@@ -37,9 +37,9 @@ struct FileMetadata {
   std::vector<Batch> batches;
 
   mutable std::mutex bounds_mutex;
-  mutable std::map<int, AllBounds> bounds;  // of fields; empty where there are none
+  mutable std::map<int, AllBounds> bounds;  // by field; empty where the file has none
 
-  /// How much is known, and how much of that other processes know, too; the latter is the main thread's.
+  /// How many facts are known, and how many of them other processes know, too. Only the main thread uses the latter.
   size_t facts() const {
     const std::lock_guard lock(bounds_mutex);
     return 1 + bounds.size();
@@ -47,22 +47,22 @@ struct FileMetadata {
   mutable size_t shared_facts = 0;
 
   static Result<std::shared_ptr<FileMetadata>> load(const std::string& path);
-  /// Roughly.
+  /// Approximate bytes.
   int64_t memory() const;
 };
 
-/// The least recently used are dropped when there are more bytes than allowed. Thread-safe.
+/// Drops the least recently used files when there are more bytes than allowed. Thread-safe.
 class MetadataCache {
  public:
   explicit MetadataCache(int64_t most_bytes) : most_bytes_(most_bytes) {}
 
-  /// What is kept for `path` if the file is still the same, else read anew. Errors: those of open_any().
+  /// The cached metadata of `path` if the file has not changed, else newly read ones. Errors: those of open_any().
   Result<std::shared_ptr<const FileMetadata>> find(const std::string& path);
 
-  /// What another process knows of `path`, of a file that had settled; it is not taken where something is known
-  /// already, or where others would have to go.
+  /// Adds what another process knows of `path`, a file that had settled. It is ignored if something is known already,
+  /// or if other files would have to go.
   void seed(const std::string& path, std::shared_ptr<FileMetadata> metadata);
-  /// What is known of `path`, of a file that had settled; nullptr if nothing is.
+  /// The metadata of `path`, if the file had settled; nullptr if nothing is known.
   std::shared_ptr<const FileMetadata> settled(const std::string& path) const;
 
   void set_most_bytes(int64_t bytes);
@@ -91,15 +91,15 @@ class MetadataCache {
   int64_t most_bytes_, bytes_ = 0, hits_ = 0, misses_ = 0;
   std::list<Entry> entries_;  // most recently used first
   std::unordered_map<std::string, std::list<Entry>::iterator> by_path_;
-  std::weak_ptr<const columnar::Schema> last_schema_;  // files that follow each other often have the same
+  std::weak_ptr<const columnar::Schema> last_schema_;  // consecutive files often have the same schema
 };
 
 /// The process-wide cache.
 MetadataCache& metadata_cache();
 
-/// A reader that maps its file when a column is first read, and until then costs one stat(). `hold`: the mapping is
-/// kept as long as the reader, else no longer than what column() returned, which also text that dictionaries hold
-/// needs. A file that was replaced before it was read is kFileChanged then.
+/// A reader that maps its file when a column is first read; until then it costs one stat(). `hold`: the mapping stays
+/// as long as the reader. Otherwise it stays as long as the results of column(), which also dictionaries' texts need.
+/// If the file is replaced before it is read, reading gives kFileChanged.
 Result<std::shared_ptr<const FileReader>> open_lazily(const std::string& path, bool hold);
 
 }  // namespace strom::format::arrow

@@ -1,5 +1,5 @@
-// See metadata_pack.hpp. Integers are LEB128, negative ones zigzag; a list begins with its length; a path with how much
-// of the one before it shares; a schema stands where its number is met first.
+// See metadata_pack.hpp. Integers are LEB128, negative ones zigzag. A list begins with its length. A path begins with
+// the number of bytes that it shares with the path before it. A schema follows the first use of its number.
 #include "format/arrow/read/metadata_pack.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using columnar::Schema;
 
 constexpr int kBitsOfByte = 7;
 constexpr uint8_t kMore = 1 << kBitsOfByte;
-constexpr int kDeepest = 128;  // nested fields; files have no more
+constexpr int kDeepest = 128;  // nested fields; files do not have more
 
 const char* const kFormats[] = {"arrow", "parquet"};
 
@@ -57,7 +57,7 @@ void put_metadata(std::string& to, const columnar::KeyValues& metadata) {
 
 void put_fields(std::string& to, const std::vector<Field>& fields) {
   put_all(to, fields, [&to](const Field& field) {
-    // All members; a new one does not compile until it is written.
+    // Lists all members, so that a new one does not compile until it is written.
     const auto& [name, layout, nullable, precision, scale, byte_width, unit, timezone, dictionary, ordered, index,
                  dictionary_id, children, type_ids, metadata, unsupported] = field;
     put_text(to, name);
@@ -120,7 +120,7 @@ uint64_t number_of(const char* format) {
 
 // ---- Reading ----
 
-/// After a failure everything is zero and empty.
+/// After a failure, all values are zero or empty.
 class Bytes {
  public:
   explicit Bytes(std::span<const uint8_t> bytes) : bytes_(bytes) {}
@@ -163,7 +163,7 @@ class Bytes {
     bytes_ = bytes_.subspan(sizeof(T));
     return value;
   }
-  /// Of a list whose items take a byte at least.
+  /// The length of a list whose items take at least a byte.
   size_t length() { return static_cast<size_t>(below(bytes_.size() + 1)); }
   std::string text() {
     const size_t size = length();

@@ -1,5 +1,5 @@
-// What MetadataCache knows of files as bytes without pointers, so that processes can hand it to each other. Everything
-// is checked when it is read, but whether it is still true: MetadataCache compares files' identities. Used by
+// MetadataCache's knowledge of files as bytes without pointers, so that processes can hand it to each other. The reader
+// checks everything except whether it is still true: MetadataCache compares files' identities. Used by
 // pg/fdw_arrow/shared_metadata.
 #pragma once
 
@@ -15,20 +15,20 @@
 
 namespace strom::format::arrow {
 
-/// Raised by whoever changes what the bytes mean.
+/// Must be raised when the meaning of the bytes changes.
 inline constexpr uint32_t kMetadataPackLayout = 1;
 
-/// Puts files one behind the other. Not thread-safe. Throws std::bad_alloc.
+/// Packs files one after another. Not thread-safe. Throws std::bad_alloc.
 class MetadataPacker {
  public:
   void add(const std::string& path, const FileMetadata& metadata);
   int64_t size() const { return static_cast<int64_t>(bytes_.size()); }
-  /// What was added since the last time.
+  /// The bytes of all files added since the last call.
   std::string take();
 
  private:
   std::string bytes_, last_path_;
-  std::unordered_map<std::string, uint64_t> schemas_;  // by their bytes: their numbers
+  std::unordered_map<std::string, uint64_t> schemas_;  // a schema's bytes -> its number
   const columnar::Schema* last_schema_ = nullptr;
   uint64_t last_number_ = 0;
 };
@@ -38,7 +38,7 @@ struct UnpackedFile {
   std::shared_ptr<FileMetadata> metadata;
 };
 
-/// None where the bytes are not what MetadataPacker made. Throws std::bad_alloc.
+/// nullopt when the bytes were not made by MetadataPacker. Throws std::bad_alloc.
 std::optional<std::vector<UnpackedFile>> unpack_metadata(std::span<const uint8_t> bytes);
 
 }  // namespace strom::format::arrow

@@ -42,14 +42,14 @@ class Reader final : public FileReader {
     for (size_t i = 0; i < locations_.size(); ++i) delete batches_[i].load(std::memory_order_relaxed);
   }
 
-  /// Before load().
+  /// Called before load().
   void use_footer(std::string footer) { pending_footer_ = std::move(footer); }
 
-  /// To be called once, before the reader is shared.
+  /// Called once, before the reader is shared.
   Status load() {
     Status status = is_stream() ? load_stream() : load_footer();
     if (status.is_ok() && !locations_.empty()) status = batch_layout(0).status();
-    // What is cut off while it is looked at reads as zeros.
+    // Bytes that are cut off during the read are zeros.
     if (status.code() == ErrorCode::kCorruptFile || is_poisoned()) STROM_TRY(check_unchanged());
     return status;
   }
@@ -136,7 +136,7 @@ class Reader final : public FileReader {
     if (mapping_ == nullptr) return Status::ok();
     Status status = mapping_->check_unchanged();
     if (status.is_ok() || mapping_->is_poisoned()) return status;
-    if (!pending_footer_.empty()) return Status::ok();  // the writer's own
+    if (!pending_footer_.empty()) return Status::ok();  // the footer is from the writer itself
     return was_appended_to() ? Status::ok() : status;
   }
   bool is_poisoned() const override { return mapping_ != nullptr && mapping_->is_poisoned(); }
@@ -192,12 +192,12 @@ class Reader final : public FileReader {
         .with_detail("Columns that use it cannot be read.");
   }
 
-  /// Whether what changed is only what FileAppender does. The answer is kept for the state that was looked at.
+  /// True when all changes are FileAppender's. The answer is kept for the file's state that was checked.
   bool was_appended_to() const {
     const FileIdentity now = mapping_->identity_now();
     std::lock_guard lock(append_mutex_);
     if (accepted_.size == now.size && accepted_.mtime_ns == now.mtime_ns && now.size > 0) return true;
-    // Its end may be cut off between two of the looks that this takes.
+    // The file's end may be cut off between two of these reads.
     constexpr int kTries = 5, kPauseMicros = 1000;
     for (int i = 0; i < kTries; ++i) {
       const auto mapping = mapping_->reopen();
@@ -206,7 +206,7 @@ class Reader final : public FileReader {
       const auto tail = FileTail::load(mapping.value());
       if (!tail.is_ok()) continue;
       if (!holds_after_append(tail.value(), mark_, identity_, footer_offset_)) {
-        usleep(kPauseMicros);  // who gives up cuts the file, and then sets its time
+        usleep(kPauseMicros);  // a writer that gives up cuts the file, and then sets its time
         if (mapping_->check_unchanged().is_ok()) return true;
         continue;
       }
@@ -234,7 +234,7 @@ class Reader final : public FileReader {
     return Status::ok();
   }
 
-  /// A file without magic and footer: one message behind the other, of which the first is a schema.
+  /// True for a file without magic and footer: consecutive messages, of which the first is a schema.
   bool is_stream() const {
     if (file_.size < 2 * static_cast<int64_t>(sizeof(uint32_t))) return false;
     if (std::memcmp(file_.data, kMagic, kMagicBytes) == 0) return false;
@@ -274,7 +274,7 @@ class Reader final : public FileReader {
     return word == 0 || (word == kContinuation && left >= 2 * kWord && file_.load<uint32_t>(offset + kWord) == 0);
   }
 
-  /// Where `message`, which starts at `*offset`, stands; behind it if its body is all there.
+  /// The location of `message`, which starts at `*offset`. Moves `*offset` behind it; its body must be complete.
   Result<BatchLocation> skip_message(const Message& message, int64_t* offset) const {
     const int64_t body = message.metadata_offset + message.metadata.size(), size = message.root().body_length();
     if (size < 0 || size > file_.size - body)
@@ -297,14 +297,14 @@ class Reader final : public FileReader {
                static_cast<int64_t>(pending_footer_.size())};
       begin = 0;
       footer_size = bytes.size;
-      footer_offset = file_.size;  // what is in front of it can be referred to
+      footer_offset = file_.size;  // what precedes it can be referred to
     }
     STROM_ASSIGN(const auto metadata, strom::format::arrow::load_footer(bytes, begin, begin + footer_size));
     footer_size = metadata.size();
     const fbs::Footer& footer = metadata.root();
     mark_ = AppendMark::read(footer);
     const fbs::MetadataVersion version = footer.version();  // messages have their own, which may be older
-    // Some writers of V4 have left it out of the footer; the messages' is what counts.
+    // Some writers of V4 omit it in the footer; then the messages' version counts.
     if (version < fbs::MetadataVersion::V4 &&
         !load_message(file_, kHeaderBytes, footer_offset, "the schema message").is_ok()) {
       return Status(ErrorCode::kUnsupported,
@@ -316,13 +316,13 @@ class Reader final : public FileReader {
     }
     if (footer.schema() == nullptr) return file_.corrupt(footer_offset, "the footer has no schema");
     STROM_ASSIGN(schema_, decode_schema(bytes, begin, footer_size, *footer.schema()));
-    if (pending_footer_.empty()) STROM_TRY(compare_schema_message(footer_offset));  // else it may be of another schema
+    if (pending_footer_.empty()) STROM_TRY(compare_schema_message(footer_offset));  // else it may have another schema
     STROM_TRY(load_dictionary_blocks(footer, footer_offset));
     return load_blocks(footer, footer_offset);
   }
 
-  /// The first message repeats the schema, perhaps with other metadata. Nothing else depends on it, and Polars leaves
-  /// out its prefix; so without a continuation marker it is compared only if it can be read.
+  /// The first message repeats the schema, perhaps with other metadata. Nothing else depends on it, and Polars omits
+  /// its prefix. So without a continuation marker it is compared only if it can be read.
   Status compare_schema_message(int64_t footer_offset) const {
     auto loaded = load_message(file_, kHeaderBytes, footer_offset, "the schema message");
     const bool has_marker = footer_offset - kHeaderBytes >= 4 && file_.load<uint32_t>(kHeaderBytes) == kContinuation;
@@ -350,7 +350,7 @@ class Reader final : public FileReader {
     return Status::ok();
   }
 
-  /// Of a file all dictionaries belong to all batches, wherever they stand.
+  /// In a file, all dictionaries belong to all batches, wherever they are.
   Status load_dictionary_blocks(const fbs::Footer& footer, int64_t footer_offset) {
     for (int64_t i = 0; i < vector_size(footer.dictionaries()); ++i) {
       STROM_ASSIGN(const BatchLocation location, checked_block(*footer.dictionaries(), i, "dictionary", footer_offset));
@@ -372,7 +372,7 @@ class Reader final : public FileReader {
     return BatchLocation{offset, static_cast<int32_t>(meta), body};
   }
 
-  /// Metadata of a batch, decoded by whoever comes first. Two threads may do it at once; one result is kept.
+  /// Metadata of a batch, decoded by the first thread that needs it. Two threads may do it at once; one result is kept.
   Result<const BatchLayout*> batch_layout(int batch) const {
     if (batch < 0 || static_cast<size_t>(batch) >= locations_.size()) {
       return Status(ErrorCode::kInternal, "file \"" + file_.path + "\" has no record batch " + std::to_string(batch));
@@ -401,11 +401,11 @@ class Reader final : public FileReader {
   Dictionaries dictionaries_;
   int64_t footer_offset_ = 0;
   AppendMark mark_;
-  std::string pending_footer_;  // empty: the file's own
+  std::string pending_footer_;  // empty: the footer is the file's own
   mutable std::mutex append_mutex_;
-  mutable FileIdentity accepted_;  // a later state in which what was read holds
+  mutable FileIdentity accepted_;  // a later state of the file in which what was read is still valid
   mutable std::mutex bounds_mutex_;
-  mutable std::map<int, AllBounds> bounds_;  // by field, of those that were asked for
+  mutable std::map<int, AllBounds> bounds_;  // by field, filled on demand
 };
 
 Result<std::shared_ptr<const FileReader>> loaded(std::shared_ptr<Reader> reader) {
@@ -419,7 +419,7 @@ std::shared_ptr<BufferPool> make_buffer_pool() { return std::make_shared<BufferP
 
 Result<std::shared_ptr<const FileReader>> FileReader::open(const std::string& path) {
   return within_memory(path, [&]() -> Result<std::shared_ptr<const FileReader>> {
-    // A writer that gives up cuts the file's end off, which may be between two of the looks that this takes.
+    // A writer that gives up cuts off the file's end, perhaps between two of these reads.
     constexpr int kTries = 5;
     for (int i = 1;; ++i) {
       STROM_ASSIGN(auto mapping, base::MappedFile::open(path));

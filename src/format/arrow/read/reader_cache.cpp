@@ -23,7 +23,7 @@ Result<std::shared_ptr<const FileReader>> ReaderCache::open(const std::string& p
       return identity.status();
     }
     if (auto known = find(path, identity.value())) return known;
-    forget(path);  // unmaps the old file before the new one is mapped, unless somebody reads it
+    forget(path);  // unmaps the old file before the new one is mapped, unless it is in use
     const int64_t before = base::clock_ns();
     STROM_ASSIGN(auto reader, open_any(path));
     remember(path, reader, base::is_settled(reader->identity(), before));
@@ -50,7 +50,7 @@ void ReaderCache::remember(const std::string& path, std::shared_ptr<const FileRe
   std::list<Entry> dropped;  // destroyed after the lock is released: unmapping takes time
   std::lock_guard lock(mutex_);
   const auto found = by_path_.find(path);
-  if (found != by_path_.end()) {  // another thread opened it meanwhile
+  if (found != by_path_.end()) {  // another thread has opened it meanwhile
     found->second->reader.swap(reader);
     found->second->is_settled = is_settled;
     entries_.splice(entries_.begin(), entries_, found->second);

@@ -1,5 +1,5 @@
-// Readers kept open between queries, so that a file's mapping, its page tables and its decoded metadata survive. Used
-// by PostgreSQL backends and by tools that open the same files again and again.
+// Readers that stay open between queries, so that a file's mapping, its page tables and its decoded metadata survive.
+// Used by PostgreSQL backends and by tools that open the same files again and again.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,18 @@
 
 namespace strom::format::arrow {
 
-/// Opens a file of Arrow or, told by how it begins, of Parquet. Errors: those of FileReader::open() and
+/// Opens an Arrow or Parquet file; its first bytes decide which. Errors: those of FileReader::open() and
 /// parquet::open_file().
 Result<std::shared_ptr<const FileReader>> open_any(const std::string& path);
 
-/// Least recently used readers are dropped; whoever still holds one keeps it alive. Thread-safe.
+/// Drops the least recently used readers; their users keep them alive. Thread-safe.
 class ReaderCache {
  public:
   explicit ReaderCache(size_t max_files) : max_files_(max_files) {}
 
-  /// The reader kept for `path` if the file is still the one that it was opened from (device, inode, size, times), was
-  /// not written just before that, and no part of it has vanished, else a new one. Errors: those of open_any().
+  /// The cached reader of `path`, else a new one. A cached reader is used if the file is still the one that was opened
+  /// (device, inode, size, times), was not written just before that, and no part of it has vanished. Errors: those of
+  /// open_any().
   Result<std::shared_ptr<const FileReader>> open(const std::string& path);
   size_t size() const;
   void clear();
@@ -34,7 +35,7 @@ class ReaderCache {
   struct Entry {
     std::string path;
     std::shared_ptr<const FileReader> reader;
-    bool is_settled;  // see base::is_settled(), as of when it was opened
+    bool is_settled;  // see base::is_settled(), at the time of opening
   };
 
   std::shared_ptr<const FileReader> find(const std::string& path, const FileIdentity& identity);

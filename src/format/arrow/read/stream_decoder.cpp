@@ -34,7 +34,7 @@ Status StreamRows::append_to(std::vector<ColumnBuilder>& columns, int64_t first,
   return batch_.append_to(columns, first, count);
 }
 
-/// What indexes become: by the stream's dictionary and by ours, since two of ours can come from one of the stream.
+/// The new indexes, by the stream's dictionary and by ours: two of ours can come from one of the stream's.
 struct StreamDecoder::Maps {
   std::map<std::pair<int64_t, int64_t>, IndexMap> all;
   std::vector<const IndexMap*> by_column;  // with a dictionary, depth first

@@ -1,5 +1,5 @@
-// Decoder of the Arrow stream format into ColumnBuilders, for whoever gets record batches from another program:
-// pg2arrow from a server that makes them. Everything that it is given is untrusted. Format:
+// Decodes the Arrow stream format into ColumnBuilders, for record batches from another program: pg2arrow gets them from
+// a server that makes them. All input is untrusted. Format:
 // https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format
 #pragma once
 
@@ -23,9 +23,9 @@ class StreamRows {
  public:
   StreamRows(const BatchColumns& batch, int64_t bytes) : batch_(batch), bytes_(bytes) {}
   int64_t count() const;
-  /// What they took in the stream.
+  /// Bytes of the rows in the stream.
   int64_t bytes() const { return bytes_; }
-  /// Rows [first, first + count). Errors: kCorruptFile, kUnsupported; kOutOfMemory.
+  /// Appends rows [first, first + count). Errors: kCorruptFile, kUnsupported; kOutOfMemory.
   Status append_to(std::vector<columnar::ColumnBuilder>& columns, int64_t first, int64_t count) const;
 
  private:
@@ -33,25 +33,25 @@ class StreamRows {
   int64_t bytes_;
 };
 
-/// Labels of dictionaries by their numbers in the fields.
+/// Labels of dictionaries by the fields' dictionary ids.
 using LabelsById = std::map<int64_t, std::shared_ptr<columnar::Labels>>;
 
-/// One for each stream; not thread-safe.
+/// Each stream has its own. Not thread-safe.
 class StreamDecoder {
  public:
   using TakeRows = std::function<Status(const StreamRows& rows)>;
 
-  /// `name` stands for the stream in messages. `columns`, which outlive the decoder, say what types are wanted, and
-  /// `labels` what the indexes of their dictionaries mean.
+  /// `name` is the stream's name in messages. `columns`, which outlive the decoder, have the expected types; `labels`
+  /// have the labels of their dictionaries.
   StreamDecoder(std::string name, const std::vector<columnar::ColumnBuilder>& columns, LabelsById labels);
   ~StreamDecoder();
 
-  /// One or more whole messages. Rows that come are given to `take`. Errors: kCorruptFile; kTypeMismatch when the
-  /// stream's columns are of other types than those that are wanted; kUnsupported.
+  /// Takes one or more whole messages, and gives their rows to `take`. Errors: kCorruptFile; kTypeMismatch when the
+  /// stream's columns do not have the expected types; kUnsupported.
   Status feed(const uint8_t* bytes, int64_t size, const TakeRows& take);
-  /// The schema has come, and fits.
+  /// True when the schema has come and fits.
   bool has_schema() const { return has_schema_; }
-  /// After the last message: kCorruptFile when the end is missing.
+  /// Called after the last message: kCorruptFile when the end is missing.
   Status finish() const;
 
  private:

@@ -116,8 +116,8 @@ class ColumnValidator {
     });
   }
 
-  /// That rows lead to rows of parts, and the parts themselves. Structs and lists of fixed size have been checked when
-  /// they were loaded; their rows, and those of runs, may be more than there are bytes.
+  /// Checks that rows lead to rows of parts, and checks the parts. Structs and lists of fixed size were checked when
+  /// they were loaded: their rows, and those of runs, may be more than there are bytes.
   void check_parts() {
     if (view_.layout == Layout::kRunEndEncoded)
       check_runs();
@@ -184,7 +184,7 @@ class ColumnValidator {
     });
   }
 
-  /// From midnight on, and below 24 hours: what PostgreSQL has beyond, 24:00:00, Arrow has not.
+  /// Times are from midnight to below 24 hours. PostgreSQL's 24:00:00 does not exist in Arrow.
   template <class T>
   void check_times() {
     constexpr int64_t kSecondsPerDay = 86'400;

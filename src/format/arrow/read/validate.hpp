@@ -1,5 +1,5 @@
-// Everything that can be wrong with the values of an Arrow file that opens: what readers find only when they come to
-// the row, or never. Used by arrow-info.
+// Checks the values of an Arrow file that can be opened: finds errors that readers find only when they come to the row,
+// or never. Used by arrow-info.
 #pragma once
 
 #include <string>
@@ -14,13 +14,13 @@ namespace strom::format::arrow {
 
 struct Finding {
   int batch = 0;
-  int64_t row = -1;  // of the batch; -1: the column as a whole
+  int64_t row = -1;  // in the batch; -1: the column as a whole
   std::string what;
 };
 
-/// What is wrong with one column of one record batch, the first of each kind: the count of nulls, offsets that go
-/// backwards or outside, text that is not UTF-8, decimals with more digits than their type, dates in milliseconds that
-/// are no whole days, and statistics that leave out values.
+/// The errors of one column of one record batch, the first of each kind: the count of nulls, offsets that go backwards
+/// or outside, text that is not UTF-8, decimals with more digits than their type, dates in milliseconds that are not
+/// whole days, and statistics that exclude values.
 std::vector<Finding> validate_column(const columnar::Field& field, const columnar::ColumnView& view, int batch,
                                      int batches);
 

@@ -1,4 +1,4 @@
-// What a file says may ask for more memory than there is: an error of that file, not the end of the process.
+// A file may ask for more memory than there is: that is an error of the file, and must not end the process.
 #pragma once
 
 #include <new>
@@ -8,7 +8,7 @@
 
 namespace strom::format::arrow {
 
-/// Runs `f`, whose allocations are sized by what an untrusted file says.
+/// Runs `f`, whose allocations depend on sizes in an untrusted file.
 template <class F>
 auto within_memory(const std::string& path, F f) -> decltype(f()) {
   try {

@@ -53,7 +53,7 @@ Bounds real_bounds(const ColumnBuilder& column) {
     T value;
     std::memcpy(&value, bytes + row * static_cast<int64_t>(sizeof(T)), sizeof(T));
     if (!column.is_valid(row)) continue;
-    // Greater than all numbers to PostgreSQL, but not to others: readers disagree.
+    // PostgreSQL orders NaN above all numbers, other readers do not.
     if (std::isnan(value)) return std::nullopt;
     if (!found || value < lowest) lowest = value;
     if (!found || value > highest) highest = value;
@@ -68,7 +68,7 @@ Bounds real_bounds(const ColumnBuilder& column) {
   return std::pair(bits(lowest), bits(highest));
 }
 
-/// By bytes, as PostgreSQL orders texts under C-like collations.
+/// Compares bytes, as PostgreSQL does under C-like collations.
 Bounds text_bounds(const ColumnBuilder& column) {
   const auto* offsets = column.values().as<int32_t>();
   const auto* bytes = reinterpret_cast<const char*>(column.data().data());

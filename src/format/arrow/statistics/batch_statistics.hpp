@@ -1,5 +1,5 @@
-// Lowest and highest values of record batches that are written, in the form that stands in the footer's fields
-// (docs/format/arrow.md). Used by all that write with ColumnBuilders: tools that dump rows, INSERT, arrow_export.
+// Lowest and highest values of record batches that are written, in the form of the footer's fields
+// (docs/format/arrow.md). Used by all writers with ColumnBuilders: tools that dump rows, INSERT, arrow_export.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@
 
 namespace strom::format::arrow {
 
-/// Numbers, dates, times, timestamps and texts can have them.
+/// True for numbers, dates, times, timestamps and texts.
 bool can_have_bounds(const columnar::Field& field);
 
-/// Items of statistics_text.hpp. Nothing when all rows are null, or one is NaN.
+/// Items of statistics_text.hpp. nullopt when all rows are null, or one is NaN.
 using Bounds = std::optional<std::pair<std::string, std::string>>;
 Bounds bounds_of(const columnar::ColumnBuilder& column);
 
@@ -25,14 +25,14 @@ class Statistics {
   explicit Statistics(std::vector<size_t> columns) : columns_(std::move(columns)), bounds_(columns_.size()) {}
 
   const std::vector<size_t>& columns() const { return columns_; }
-  /// Of a batch that is about to be written.
+  /// Bounds of a batch that is about to be written.
   std::vector<Bounds> of(const std::vector<columnar::ColumnBuilder>& batch) const;
   void add(std::vector<Bounds> batch);
-  /// What was added for batch `batch`.
+  /// The bounds that were added for batch `batch`.
   std::vector<Bounds> of_batch(size_t batch) const;
-  /// What a file has already, for `batches` batches; unknown where it has none.
+  /// Takes over a file's bounds for `batches` batches; unknown where it has none.
   void resume(const columnar::Schema& schema, int64_t batches);
-  /// Into the metadata min_values and max_values.
+  /// Writes the bounds to the metadata min_values and max_values.
   void put(columnar::Schema& schema) const;
 
  private:

@@ -19,7 +19,7 @@ using columnar::Layout;
 
 constexpr int kMostDigits = 38;  // of a 128-bit decimal
 
-/// Lowest and highest number that a layout stores.
+/// Lowest and highest number that a layout can store.
 struct Range {
   __int128 low, high;
 };
@@ -68,7 +68,7 @@ bool parse_integer(std::string_view text, __int128* value) {
   return parse_digits(digits, negative, value);
 }
 
-/// A decimal's text as the integer of `scale`; digits beyond it, which no value has, must be zeros.
+/// A decimal's text as an integer of `scale`. Digits beyond the scale must be zeros.
 bool parse_decimal(std::string_view text, int scale, __int128* value) {
   bool negative;
   text = take_sign(text, &negative);
@@ -87,7 +87,7 @@ bool parse_decimal(std::string_view text, int scale, __int128* value) {
   return parse_digits(digits, negative, value);
 }
 
-/// A number's text with what it may have been rounded by: a unit of its last digit.
+/// A number's text, and its possible rounding error: a unit of its last digit.
 bool parse_real(std::string_view text, double* value, double* error) {
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), *value);
   if (problem != std::errc() || end != text.data() + text.size() || std::isnan(*value)) return false;
@@ -107,7 +107,7 @@ bool parse_real(std::string_view text, double* value, double* error) {
   return std::isfinite(*error);
 }
 
-/// A real that is written as the number that its bits are.
+/// A real number that is written as the integer of its bits.
 bool real_of_bits(Layout layout, __int128 bits, double* value) {
   if (layout == Layout::kFloat32) {
     if (bits < INT32_MIN || bits > UINT32_MAX) return false;
@@ -194,7 +194,7 @@ std::optional<Bounds> batch_bounds(const Field& field, std::string_view value) {
   Bounds bounds;
   const std::vector<std::string_view> pair = split_list(value);
   if (pair.size() != 2 || !columnar::bounds_kind(field.layout, &bounds.kind)) return std::nullopt;
-  if (bounds.kind == Bounds::Kind::kText) {  // writers cut texts: after some bytes, and where there is a comma
+  if (bounds.kind == Bounds::Kind::kText) {  // writers cut texts: after some bytes, and at a comma
     bounds.low_text = pair[0];
     bounds.high_text = pair[1];
     bounds.high_is_prefix = true;

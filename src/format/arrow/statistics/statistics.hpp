@@ -1,7 +1,7 @@
-// Lowest and highest values that writers leave in a file's metadata, in both forms that there are (docs/dev/arrow.md):
+// Lowest and highest values that writers leave in a file's metadata, in both existing forms (docs/dev/arrow.md):
 //   - custom metadata of a field, see statistics_text.hpp;
 //   - custom metadata of a record batch's message, key min_max_stats.COLUMN: "LOWEST,HIGHEST" as decimal text.
-// What cannot be read counts as not known. Private to src/format/arrow.
+// Values that cannot be read count as unknown. Private to src/format/arrow.
 #pragma once
 
 #include <optional>
@@ -15,13 +15,13 @@ namespace strom::format::arrow {
 
 inline constexpr std::string_view kBatchBoundsPrefix = "min_max_stats.";
 
-/// The field has the first form.
+/// True when the field has the first form.
 bool has_field_bounds(const columnar::Field& field);
 
 /// Bounds of all record batches from the field's own metadata; empty unless there are as many as `batches`.
 std::vector<std::optional<columnar::Bounds>> field_bounds(const columnar::Field& field, int batches);
 
-/// The same of a struct of boxes (columnar::is_box), from the metadata of its parts.
+/// The same for a struct of boxes (columnar::is_box), from the metadata of its parts.
 std::vector<std::optional<columnar::Bounds>> box_bounds(const columnar::Field& field, int batches);
 
 /// Bounds from the value of a batch's key.

@@ -54,7 +54,7 @@ std::string text_item(std::string_view text) {
   return out + "\"";
 }
 
-/// As much of it as is kept, without a part of a character at its end.
+/// Cuts the text to its kept length, without a part of a character at its end.
 std::string_view cut(std::string_view text) {
   if (text.size() <= kMostTextBytes) return text;
   constexpr size_t kLongestCharacter = 4;
@@ -70,7 +70,7 @@ std::string low_text_item(std::string_view lowest) { return text_item(cut(lowest
 std::string high_text_item(std::string_view highest) {
   std::string bound(cut(highest));
   if (bound.size() == highest.size()) return text_item(bound);
-  // The next text of that length: all that begin with the one that was cut come before it.
+  // The next text of that length: all texts that begin with the cut one come before it.
   while (!bound.empty() && bound.back() == '\xFF') bound.pop_back();
   if (bound.empty()) return std::string(kNoValue);
   ++bound.back();

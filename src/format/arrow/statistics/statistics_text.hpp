@@ -1,8 +1,8 @@
-// The form of statistics in the custom metadata of a field: under two keys, for each record batch one integer, with
-// commas between, or "null" for a batch that nothing is said of. Integers, dates and times are written as they are
-// stored, decimals without their scale, floating-point numbers as the signed integer that their bits are. Texts stand
-// between quotes, which tells them from what other writers may have there, with %XX for each byte that is not printable
-// ASCII and for '"', '%' and ','. Used by all that read or write them: the reader's bounds, arrowstat and arrow-info,
+// The form of statistics in a field's custom metadata: two keys, each with one integer for each record batch, separated
+// by commas; "null" for a batch without statistics. Integers, dates and times are written as they are stored, decimals
+// without their scale, floating-point numbers as the signed integer of their bits. Texts are in quotes, which
+// distinguishes them from what other writers may have there, with %XX for each byte that is not printable ASCII and for
+// '"', '%' and ','. Used by all readers and writers of statistics: the reader's bounds, arrowstat and arrow-info,
 // pg2arrow.
 #pragma once
 
@@ -22,17 +22,17 @@ inline constexpr std::string_view kNoValue = "null";
 /// The first value of a key; nullptr when there is none.
 const std::string* find_value(const columnar::KeyValues& metadata, std::string_view key);
 
-/// What stands between the commas; at least one item.
+/// The items between the commas; at least one.
 std::vector<std::string_view> split_list(std::string_view list);
 
 std::string integer_text(base::int128 value);
 
-/// Longer texts are cut: what stands there orders, by bytes, before the lowest and behind the highest value.
+/// Longer texts are cut. The cut text orders, by bytes, before the lowest or after the highest value.
 inline constexpr size_t kMostTextBytes = 32;
 std::string low_text_item(std::string_view lowest);
-/// kNoValue for a text that nothing so short orders behind of.
+/// kNoValue when no text of that length orders after `highest`.
 std::string high_text_item(std::string_view highest);
-/// The bytes that an item stands for; nothing when it is none of a text.
+/// The text of an item; nullopt when it is not an item of a text.
 std::optional<std::string> parse_text_item(std::string_view item);
 
 }  // namespace strom::format::arrow

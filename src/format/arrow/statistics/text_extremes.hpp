@@ -1,5 +1,5 @@
-// The lowest and the highest of many texts, by bytes. Most are neither, which a few of their bytes tell: see
-// text_window.hpp. Used by those that compute statistics.
+// The lowest and the highest of many texts, by bytes. Most texts are neither, and a few of their bytes tell so: see
+// text_window.hpp. Used by code that computes statistics.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace strom::format::arrow {
 
-/// Texts are not copied: they stay where they are as long as this is used.
+/// Texts are not copied: they must stay in place as long as this is used.
 class TextExtremes {
  public:
   void add(std::string_view text) {
@@ -20,18 +20,18 @@ class TextExtremes {
       place(text);
   }
 
-  /// Text i is bytes [offsets[i], offsets[i + 1]). The offsets ascend, and none is behind `size`.
+  /// Text i is bytes [offsets[i], offsets[i + 1]). The offsets ascend, and none is beyond `size`.
   template <class Offset>
   void add_all(const char* bytes, const Offset* offsets, int64_t count, int64_t size) {
     int64_t row = 0;
     if (!any_ && count > 0) take(text_at(bytes, offsets, row++));
     while (row < count) {
-      const int64_t last = size - static_cast<int64_t>(window_.skip + TextWindow::kWord);  // that can be looked at
+      const int64_t last = size - static_cast<int64_t>(window_.skip + TextWindow::kWord);  // readable place
       int64_t end = count;
       if (offsets[count - 1] > last) end = std::upper_bound(offsets + row, offsets + count, last) - offsets;
       if (end == row) break;
       row = first_outside(window_, bytes, offsets, row, end);
-      // The neighbours of one that is outside often are, too: texts in ascending order all are.
+      // Next to a text outside, there are often more of them: all texts, if they ascend.
       while (row < end && place(text_at(bytes, offsets, row)) == Placed::kByKey) ++row;
       row += row < end ? 1 : 0;
     }
@@ -50,17 +50,17 @@ class TextExtremes {
 
   enum class Placed : uint8_t { kInside, kByKey, kByAll };
 
-  /// Takes a text of which the window can be looked at.
+  /// Places a text whose window can be read.
   Placed place(std::string_view text) {
     uint64_t key;
     const TextWindow::Side side = window_.side_of(text.data(), text.size(), &key);
     if (side == TextWindow::Side::kInside) return Placed::kInside;
-    const bool one_text = window_.low_key == window_.high_key;  // perhaps: then the window's place is none of two
+    const bool one_text = window_.low_key == window_.high_key;  // perhaps: then the window is that of a single text
     if (side == TextWindow::Side::kUnknown || one_text) {
       take(text);
       return Placed::kByAll;
     }
-    // What both bounds begin with stays: beyond it, the text differs from the one as the other did.
+    // The common prefix of both bounds stays. Beyond it, the text differs from one bound as the other bound did.
     const uint64_t size = text.size(), end = window_.skip + TextWindow::kWord;
     if (side == TextWindow::Side::kBelow) {
       low_ = text;
@@ -95,7 +95,7 @@ class TextExtremes {
     window_.front_mask = skip < kWord ? (uint64_t{1} << 8 * skip) - 1 : UINT64_MAX;
     window_.back = skip < kWord ? 0 : TextWindow::load(low_.data() + skip - kWord);
     window_.middle = skip > 2 * kWord ? low_.substr(kWord, skip - 2 * kWord) : std::string_view();
-    // Of those with the same key it is the shorter ones that are lower, unless bytes behind the key count.
+    // Of texts with the same key, shorter ones are lower, unless bytes behind the key count.
     const size_t end = skip + kWord;
     window_.low_key = key_of(low_.substr(skip));
     window_.low_size = low_.size() <= end ? low_.size() : UINT64_MAX;
@@ -103,7 +103,7 @@ class TextExtremes {
     window_.high_size = std::min(high_.size(), end);
   }
 
-  /// The first bytes as they lie in memory; zeros behind the end.
+  /// The first bytes in memory order; zeros after the end.
   static uint64_t first_word(std::string_view text) {
     uint64_t word = 0;
     std::memcpy(&word, text.data(), std::min<size_t>(text.size(), TextWindow::kWord));
@@ -112,7 +112,7 @@ class TextExtremes {
   static uint64_t key_of(std::string_view text) { return TextWindow::key_of(first_word(text), text.size()); }
 
   std::string_view low_, high_;
-  TextWindow window_;  // of both, where there are any
+  TextWindow window_;  // of both bounds, once there are any
   bool any_ = false;
 };
 

@@ -38,7 +38,7 @@ std::optional<int128> parse_integer(std::string_view text) {
   return value;
 }
 
-/// Values as an array; the reader aligns to eight bytes only.
+/// Values as an array. The reader aligns to eight bytes only.
 template <class T>
 struct Values {
   const char* bytes;
@@ -55,7 +55,7 @@ struct Extremes {
   bool any = false, nan = false;
 };
 
-/// A NaN takes part in no comparison, so its presence is found by the way.
+/// A NaN compares false with everything, so it is found on the way.
 template <class T>
 void take_run(const Values<T>& values, int64_t begin, int64_t end, Extremes<T>& found) {
   T low = found.any ? found.low : values[begin];
@@ -77,7 +77,7 @@ uint64_t validity_word(const ColumnView& column, int64_t word) {
   return bits;
 }
 
-/// Runs of rows that are not null: the whole column, or what stands between nulls.
+/// Calls `take` for runs of rows that are not null: the whole column, or the rows between nulls.
 template <class Take>
 void for_each_run(const ColumnView& column, Take take) {
   if (column.validity == nullptr) {
@@ -116,7 +116,8 @@ ValueRange range_of(const ColumnView& column) {
   return {stored_text(found.low), stored_text(found.high)};
 }
 
-/// Texts [begin, end) of a column with offsets; false when one is outside of its buffers. Offsets are read once, since
+/// Takes texts [begin, end) of a column with offsets. False when one is outside of its buffers. Offsets are read only
+/// once, because a mapped file can change.
 /// a mapped file can change.
 template <class Offset>
 bool take_texts(const ColumnView& column, int64_t begin, int64_t end, TextExtremes& found) {
@@ -134,7 +135,7 @@ bool take_texts(const ColumnView& column, int64_t begin, int64_t end, TextExtrem
   return true;
 }
 
-/// Nothing for a column with a text outside of its buffers.
+/// An empty range for a column with a text outside of its buffers.
 ValueRange range_of_texts(const ColumnView& column) {
   TextExtremes found;
   bool is_whole = true;
@@ -164,7 +165,7 @@ bool covers_texts(const ValueRange& stated, const ValueRange& actual) {
   return low && high && *low <= *parse_text_item(actual.low) && *high >= *parse_text_item(actual.high);
 }
 
-/// A number that orders as the value does.
+/// A number with the value's order.
 std::optional<double> real_of(Layout layout, const std::string& text) {
   const auto bits = parse_integer(text);
   if (!bits) return std::nullopt;

@@ -1,6 +1,5 @@
-// Lowest and highest value of columns, for the statistics that let readers leave out record batches. Used by arrowstat
-// and arrow-info.
-// The form is that of statistics_text.hpp.
+// Lowest and highest value of columns, for the statistics by which readers skip record batches. Used by arrowstat and
+// arrow-info. The form is that of statistics_text.hpp.
 #pragma once
 
 #include <string>
@@ -13,27 +12,27 @@
 
 namespace strom::format::arrow {
 
-/// There are statistics for columns of this layout.
+/// True when columns of this layout have statistics.
 bool has_value_range(columnar::Layout layout);
 
-/// Of one record batch, in the form of the metadata. Both are `null` when all rows are null, and when there is a NaN:
+/// The range of one record batch, in the form of the metadata. Both are `null` when all rows are null, and when there
+/// is a NaN, which is greater than all numbers in PostgreSQL but not elsewhere.
 /// to PostgreSQL that is greater than all numbers, to others it is not.
 struct ValueRange {
   std::string low{kNoValue}, high{kNoValue};
   bool operator==(const ValueRange&) const = default;
 };
 
-/// The column's layout has a range, or it is a dictionary of one that has.
+/// The column's layout must have a range, or it is a dictionary of such a layout.
 ValueRange value_range(const columnar::ColumnView& column);
 
-/// What a field's metadata says of each of `batches` record batches; empty when it says nothing, or of another number
-/// of batches.
+/// The ranges of each of `batches` record batches in a field's metadata; empty when there are none, or another number.
 std::vector<ValueRange> stated_ranges(const columnar::Field& field, int batches);
 
-/// `stated` admits all values of a column whose range is `actual`.
+/// True when `stated` covers all values of a column whose range is `actual`.
 bool covers(columnar::Layout layout, const ValueRange& stated, const ValueRange& actual);
 
-/// The field's metadata with these statistics in place of those that it has; without any when `ranges` is empty.
+/// The field's metadata with these statistics instead of the present ones; without statistics when `ranges` is empty.
 columnar::KeyValues with_ranges(const columnar::KeyValues& metadata, const std::vector<ValueRange>& ranges);
 
 }  // namespace strom::format::arrow

@@ -33,7 +33,7 @@ Status add_values(const DictionaryView& view, DictionaryBuilder& to) {
   return Status::ok();
 }
 
-/// Values of other kinds: booleans.
+/// For values of other kinds: booleans.
 Status add_parts(const DictionaryView& view, DictionaryBuilder& to) {
   for (int32_t i = 0; i < view.part_count; ++i) {
     const columnar::ColumnView& part = view.parts[i];
@@ -92,7 +92,7 @@ Result<std::shared_ptr<DictionaryBuilder>> AppendDictionaries::find(const std::s
     STROM_TRY(view.part_count > 0 ? add_parts(view, *builder) : add_values(view, *builder));
   }
   growing.builder = std::move(builder);
-  growing.written = exists ? growing.builder->size() : -1;  // -1: an empty one is written, too
+  growing.written = exists ? growing.builder->size() : -1;  // -1: even an empty one is written
   return growing.builder;
 }
 

@@ -1,4 +1,4 @@
-// Dictionaries of a file that record batches are added to. Used by FileAppender. Private to src/format/arrow.
+// Dictionaries of a file that gets more record batches. Used by FileAppender. Private to src/format/arrow.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ namespace strom::format::arrow {
 
 class AppendDictionaries {
  public:
-  /// Writes a whole dictionary; where it went.
+  /// Writes a whole dictionary; `block` becomes its location.
   using Write = std::function<Status(int64_t id, const columnar::ColumnBuilder& values, fbs::Block* block)>;
 
-  /// Of a file with this schema. Errors: kCorruptFile.
+  /// Loads the dictionaries of a file with this schema. Errors: kCorruptFile.
   Status load(const FileTail& tail, const flatbuffers::Vector<const fbs::Block*>* source, const DecodedSchema& schema);
 
   /// The dictionary of a field with the values that the file has, see FileAppender::dictionary().
   Result<std::shared_ptr<columnar::DictionaryBuilder>> find(const std::string& path, const columnar::Field& field);
 
-  /// Those that have got values since they were loaded or written.
+  /// Writes the dictionaries that have got values since they were loaded or written.
   Status write_grown(const Write& write);
 
-  /// What stands in the footer.
+  /// The dictionaries' blocks for the footer.
   std::vector<fbs::Block> blocks() const;
 
  private:
@@ -38,7 +38,7 @@ class AppendDictionaries {
   };
   struct Growing {
     std::shared_ptr<columnar::DictionaryBuilder> builder;
-    int64_t written = 0;  // values that the file has
+    int64_t written = 0;  // values in the file
   };
   void find_encodings(const FieldPlace& place);
 

@@ -1,4 +1,4 @@
-// Messages of a file that is gone on with. Private to src/format/arrow.
+// Messages of a file that a tool appends to. Private to src/format/arrow.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace strom::format::arrow {
 
-/// What the messages of a file are.
+/// The contents of a file's messages.
 struct ExistingFile::Content {
   FileTail tail;
   std::vector<fbs::Block> dictionaries, batches;

@@ -1,4 +1,4 @@
-// An Arrow file that a tool goes on with: its schema, dictionaries and messages. Used by tools that append.
+// An Arrow file that a tool appends to: its schema, dictionaries and messages. Used by tools that append.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace strom::format::arrow {
 
-/// A file that is to be gone on with.
+/// A file to append to.
 struct ExistingFile {
   columnar::Schema schema;
   int64_t batches = 0;
 
-  /// Errors: those of opening a file; kCorruptFile; kUnsupported for files that cannot be gone on with.
+  /// Errors: those of opening a file; kCorruptFile; kUnsupported for files that cannot be appended to.
   static Result<std::shared_ptr<const ExistingFile>> open(const std::string& path);
   /// Values of a dictionary of text. kUnsupported when they are compressed or not text; kCorruptFile.
   Result<std::vector<std::string>> dictionary(int64_t id) const;
-  /// Of all record batches. kCorruptFile.
+  /// Rows of all record batches. kCorruptFile.
   Result<int64_t> count_rows() const;
   /// Copies all messages to the beginning of `file`. Errors: those of reading and writing; kFileChanged when the file
-  /// is not what open() saw.
+  /// is not the one that open() saw.
   Status copy_messages(StagedFile& file) const;
 
   struct Content;

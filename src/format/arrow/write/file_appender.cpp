@@ -61,13 +61,13 @@ using columnar::ColumnBuilder;
 using columnar::Schema;
 
 constexpr int64_t kEndOfStreamBytes = 8;
-constexpr int64_t kUnit = 64;  // what messages and footers are aligned to
+constexpr int64_t kUnit = 64;  // alignment of messages and footers
 
 int64_t round_up(int64_t value) { return (value + kUnit - 1) / kUnit * kUnit; }
 
 struct iovec piece(const void* bytes, int64_t size) { return {const_cast<void*>(bytes), static_cast<size_t>(size)}; }
 
-/// The field with the indexes of dictionaries as the numbers that they are.
+/// The field with dictionary indexes as plain numbers.
 columnar::Field field_of_indexes(const columnar::Field& field) {
   columnar::Field plain = field;
   plain.metadata.clear();
@@ -92,7 +92,7 @@ struct Batch {
   int64_t bytes() const { return block.metadata_length() + block.body_length(); }
 };
 
-/// Copy of a file without what nothing refers to, which takes its name.
+/// A copy of a file without unused bytes, which replaces the file.
 struct Rewrite {
   StagedFile* file = nullptr;  // in `messages`
   std::unique_ptr<MessageWriter> messages;
@@ -188,9 +188,9 @@ class Appender final : public FileAppender {
 
   size_t small_batches(int64_t bytes, int64_t full) const override {
     constexpr size_t kRun = 7;
-    constexpr int64_t kOfBatch = 512, kOfColumn = 160;  // what a message has besides
+    constexpr int64_t kOfBatch = 512, kOfColumn = 160;  // what a message has besides its buffers
     bytes += kOfBatch + kOfColumn * static_cast<int64_t>(schema().fields.size());
-    constexpr int64_t kAlike = 2;  // sizes that count as the same
+    constexpr int64_t kAlike = 2;  // sizes within this factor count as equal
     const std::vector<Batch>& all = batches();
     size_t merged = 0;
     for (;;) {
@@ -235,7 +235,7 @@ class Appender final : public FileAppender {
     if (generations_.size() > 1 || is_mostly_garbage()) return prepare_rewrite();
     const auto builder = encode_footer(batches());
     const auto size = static_cast<int64_t>(builder->GetSize());
-    const int64_t needed = kUnit + round_up(size) + kUnit;  // the end of the stream, and a footer that is aligned
+    const int64_t needed = kUnit + round_up(size) + kUnit;  // the end of the stream, and an aligned footer
     if (room_ == 0 || needed > end_ - room_) STROM_TRY(extend(needed));
     new_footer_ = (end_ - size) / kUnit * kUnit;
     const uint32_t end_of_stream[2] = {kContinuation, 0};
@@ -246,7 +246,7 @@ class Appender final : public FileAppender {
 
   Status commit() override {
     if (rewrite_.messages != nullptr) return commit_rewrite();
-    committed_ = true;  // from here on undo() is what takes it back
+    committed_ = true;  // from here on undo() is needed
     STROM_TRY(point_to(new_footer_));
     return sync();
   }
@@ -270,7 +270,7 @@ class Appender final : public FileAppender {
   }
 
  private:
-  /// Where the messages of new record batches go.
+  /// The destination of messages of new record batches.
   class Sink final : public ByteSink {
    public:
     explicit Sink(Appender& owner) : owner_(owner) {}
@@ -279,7 +279,7 @@ class Appender final : public FileAppender {
       for (const auto& item : pieces) size += static_cast<int64_t>(item.iov_len);
       STROM_TRY(owner_.extend(size + owner_.reserve_));
       STROM_TRY(owner_.write_at(std::move(pieces), owner_.room_));
-      // The disk works while the next batch is made, so that there is little left to wait for.
+      // The disk works while the next batch is made, so that little is left to wait for.
       if (owner_.options_.sync) (void)sync_file_range(owner_.lock_->fd(), owner_.room_, size, SYNC_FILE_RANGE_WRITE);
       owner_.room_ = round_up(owner_.room_ + size);
       return Status::ok();
@@ -295,7 +295,7 @@ class Appender final : public FileAppender {
   /// The batches since clear() was called.
   struct Generation {
     Schema schema;
-    std::vector<size_t> statistics;  // columns whose bounds the batches have
+    std::vector<size_t> statistics;  // columns with bounds
     std::vector<Batch> batches;
   };
 
@@ -303,13 +303,13 @@ class Appender final : public FileAppender {
   const Generation& generation() const { return generations_.back(); }
   std::vector<Batch>& batches() { return generation().batches; }
   const std::vector<Batch>& batches() const { return generation().batches; }
-  /// Dictionaries belong to the file's own schema.
+  /// Dictionaries belong to the file's own schema only.
   std::vector<fbs::Block> dictionaries() const {
     return generations_.size() == 1 ? dictionaries_.blocks() : std::vector<fbs::Block>();
   }
 
-  /// A dictionary that has grown is written whole and takes the old one's place: not every reader knows parts that are
-  /// added. The indexes that are in the file mean the same.
+  /// A dictionary that has grown is written as a whole and replaces the old one, because not every reader knows deltas.
+  /// The meaning of the file's indexes does not change.
   Status write_dictionaries() {
     if (generations_.size() > 1) return Status::ok();
     return dictionaries_.write_grown([this](int64_t id, const columnar::ColumnBuilder& values, fbs::Block* block) {
@@ -342,7 +342,7 @@ class Appender final : public FileAppender {
     return error_number == 0 ? sync() : failed("write", error_number);
   }
 
-  /// What a writer left that was killed, or that a power cut stopped: the file ends as it did before.
+  /// Cuts off what a killed writer or a power cut left: the file ends as it did before.
   Status cut_leftovers() {
     STROM_ASSIGN(const FileTail tail, FileTail::open(path_));
     const int64_t trailer = tail.bytes.size - kTrailerBytes;
@@ -387,7 +387,7 @@ class Appender final : public FileAppender {
     forget_statistics(schema);
   }
 
-  /// Those that are kept up are added again.
+  /// Removes statistics; those that are maintained are added again.
   static void forget_statistics(Schema& schema) {
     for (columnar::Field& field : schema.fields)
       std::erase_if(field.metadata,
@@ -406,7 +406,7 @@ class Appender final : public FileAppender {
     return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
   }
 
-  /// Of these batches of the generation.
+  /// Encodes a footer with these batches of the generation.
   std::unique_ptr<flatbuffers::FlatBufferBuilder> encode_footer(const std::vector<Batch>& batches) const {
     auto builder = std::make_unique<flatbuffers::FlatBufferBuilder>();
     const auto schema = encode_schema(*builder, schema_with_statistics(batches));
@@ -428,14 +428,14 @@ class Appender final : public FileAppender {
            static_cast<int64_t>(statistics_columns().size() + 1) * kOfBatch;
   }
 
-  /// The last ten bytes lead to the footer at `footer`.
+  /// Makes the last ten bytes refer to the footer at `footer`.
   Status point_to(int64_t footer) {
     const auto size = static_cast<int32_t>(end_ - footer);
     return write_at({piece(&size, sizeof(size))}, end_);
   }
 
-  /// Room for `bytes` from room_ on, in front of end_. The file's end moves behind it, in one write, and leads to the
-  /// same footer as before.
+  /// Makes room for `bytes` bytes from room_ on, before end_. The file's end moves behind the room, in one write, and
+  /// refers to the same footer as before.
   Status extend(int64_t bytes) {
     const int64_t start = round_up(size_), new_size = longer_size(size_, start - size_ + bytes + kTrailerBytes);
     const int64_t end = new_size - kTrailerBytes;
@@ -452,10 +452,10 @@ class Appender final : public FileAppender {
     room_ = start;
     end_ = end;
     size_ = new_size;
-    return sync();  // before anything is written in front of it: only zeros may be there when the end is not
+    return sync();  // before anything is written ahead of it: when the end is missing, only zeros may be there
   }
 
-  /// A full disk is found out before the file's end is touched.
+  /// Finds out that the disk is full before the file's end is touched.
   Status allocate(int64_t end) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
@@ -467,7 +467,7 @@ class Appender final : public FileAppender {
     return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? failed("write", errno) : Status::ok();
   }
 
-  /// The footer in force is copied to the file's end, with ten bytes of its own behind it.
+  /// Copies the valid footer to the file's end, with ten bytes of its own behind it.
   Status move_footer() {
     const auto size = static_cast<int64_t>(footer_bytes_.size());
     STROM_TRY(extend(size + kTrailerBytes));
@@ -484,7 +484,7 @@ class Appender final : public FileAppender {
     return Status::ok();
   }
 
-  /// Nobody who does not know the lock has put another file in its place, or changed it.
+  /// Checks that no program that ignores the lock has replaced or changed the file.
   Status check_untouched() const {
     struct stat mine, named;
     if (fstat(lock_->fd(), &mine) != 0) return failed("examine", errno);
@@ -526,14 +526,14 @@ class Appender final : public FileAppender {
     if (link(path_.c_str(), backup.c_str()) == 0) rewrite_.backup = backup;
     restore();
     committed_ = true;
-    // Another file, another mark.
+    // Another file has another mark.
     rewrite_.messages->set_metadata(metadata_of(AppendMark::make(0, 0, 0)));
     return rewrite_.messages->finish([this](flatbuffers::FlatBufferBuilder& builder) {
       return encode_schema(builder, schema_with_statistics(batches()));
     });
   }
 
-  /// The file ends as it did before; its time, too, by which readers know that.
+  /// Restores the file's former end, and its time, by which readers know that it is restored.
   void restore() {
     if (!is_changed_) return;
     (void)options_.ops->truncate(lock_->fd(), old_size_);
@@ -552,11 +552,11 @@ class Appender final : public FileAppender {
   columnar::KeyValues notes_;
   std::unique_ptr<MessageWriter> messages_;
   Rewrite rewrite_;
-  std::string footer_bytes_;  // of the footer in force, with the mark
+  std::string footer_bytes_;  // the valid footer, with the mark
   int64_t old_size_ = 0, old_mtime_ns_ = 0;
-  int64_t footer_ = 0, new_footer_ = 0;    // offsets: in force, and to be
-  int64_t size_ = 0, room_ = 0, end_ = 0;  // room_ to end_: what nothing lies in; end_: of the last ten bytes
-  int64_t reserve_ = 0;                    // room for a footer behind the next message
+  int64_t footer_ = 0, new_footer_ = 0;    // offsets of the valid and of the next footer
+  int64_t size_ = 0, room_ = 0, end_ = 0;  // room_ to end_: unused bytes; end_: offset of the last ten bytes
+  int64_t reserve_ = 0;                    // room for a footer after the next message
   bool is_changed_ = false, committed_ = false;
 };
 

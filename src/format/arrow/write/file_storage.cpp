@@ -53,7 +53,7 @@ class StorageReader {
     return take_blocks(footer.root().record_batches());
   }
 
-  /// One message behind the other.
+  /// Reads consecutive messages.
   Status take_stream() {
     out_.is_stream = true;
     constexpr int64_t kWord = 4;

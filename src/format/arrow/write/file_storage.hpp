@@ -1,5 +1,5 @@
-// How an Arrow file or stream stores what it has, beyond its columns: dictionaries, compression, metadata of record
-// batches. For people, and for copies that are to be stored alike: the tools.
+// How an Arrow file or stream stores its contents, apart from its columns: dictionaries, compression, metadata of
+// record batches. For people, and for copies in the same form: the tools.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct DictionaryStorage {
   bool is_ordered = false;
 };
 
-/// Key, in a record batch's metadata, of statistics of the column whose name follows.
+/// Key in a record batch's metadata, followed by a column's name: that column's statistics.
 inline constexpr std::string_view kBatchRangePrefix = "min_max_stats.";
 
 struct BatchStorage {
@@ -35,17 +35,17 @@ struct FileStorage {
   /// For each column its own dictionary, or those of its parts.
   std::vector<std::vector<DictionaryStorage>> dictionaries;
   std::vector<BatchStorage> batches;
-  /// Number of values by id: of the batches of that dictionary together.
+  /// Number of values by id, in all batches of the dictionary.
   std::vector<std::pair<int64_t, int64_t>> dictionary_values;
 };
 
 /// Errors: those of opening a file; kCorruptFile.
 Result<FileStorage> read_storage(const std::string& path);
-/// Of a file's bytes in memory; `name` is for messages.
+/// The same for a file's bytes in memory; `name` is for messages.
 Result<FileStorage> read_storage(const std::string& name, std::span<const uint8_t> bytes);
 
-/// The dictionaries of a file by id, in its order, as far as values can be added to them; none of streams. Errors:
-/// those of opening a file; kCorruptFile.
+/// The dictionaries of a file by id, as far as values can be added to them; none for streams. Errors: those of opening
+/// a file; kCorruptFile.
 Result<columnar::DictionaryBuilders> load_dictionaries(const std::string& path, const FileStorage& storage);
 
 /// "none", "lz4", "zstd".

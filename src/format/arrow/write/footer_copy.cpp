@@ -14,7 +14,7 @@ using flatbuffers::Vector;
 
 using KeyValueVector = Vector<Offset<fbs::KeyValue>>;
 
-/// Vectors and strings that are missing stay missing: readers tell them from empty ones.
+/// Missing vectors and strings stay missing, because readers distinguish them from empty ones.
 class FooterCopier {
  public:
   FooterCopier(const FileBytes& file, int64_t size, const FieldMetadata& metadata, FlatBufferBuilder& builder)
@@ -34,7 +34,7 @@ class FooterCopier {
   }
 
  private:
-  /// One string may be referred to from many places, and would be copied to each.
+  /// A string with many references is copied for each of them.
   Status check_size() const {
     if (static_cast<int64_t>(builder_.GetSize()) <= limit_) return Status::ok();
     return file_.corrupt(0, "the footer's names and metadata are larger than the footer");

@@ -1,5 +1,5 @@
-// A footer's flatbuffer with other custom metadata of columns, everything else as it was: types that the reader cannot
-// read included. Private to src/format/arrow.
+// Copies a footer's flatbuffer with other custom metadata of columns. Everything else is unchanged, including types
+// that the reader cannot read. Private to src/format/arrow.
 #pragma once
 
 #include "arrow_ipc_generated.h"
@@ -9,8 +9,8 @@
 
 namespace strom::format::arrow {
 
-/// Finishes the copy in `builder`. `size` is that of the flatbuffer that `footer` stands in, as a limit. Errors:
-/// kUnsupported (a type that is newer than this version, which could not be copied whole), kCorruptFile.
+/// Finishes the copy in `builder`. `size`: of the flatbuffer that contains `footer`, as a limit. Errors: kUnsupported
+/// (a type that is newer than this version, which could not be copied completely), kCorruptFile.
 Status copy_footer(const FileBytes& file, const fbs::Footer& footer, int64_t size, const FieldMetadata& metadata,
                    flatbuffers::FlatBufferBuilder& builder);
 

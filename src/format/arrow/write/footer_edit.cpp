@@ -44,7 +44,7 @@ class FooterEdit {
  public:
   explicit FooterEdit(const FileReader& reader) : reader_(reader) {}
   ~FooterEdit() {
-    if (fd_ >= 0) close(fd_);  // gives up the lock
+    if (fd_ >= 0) close(fd_);  // releases the lock
   }
 
   Status run(const FieldMetadata& metadata) {
@@ -77,7 +77,7 @@ class FooterEdit {
     return cut_zeros(now.size);
   }
 
-  /// What a power cut left behind the end that is in force.
+  /// Cuts off what a power cut left behind the valid end.
   Status cut_zeros(int64_t size) {
     STROM_ASSIGN(const FileTail tail, FileTail::open(reader_.path()));
     file_size_ = tail.bytes.size;
@@ -97,7 +97,7 @@ class FooterEdit {
     return Status::ok();
   }
 
-  /// The reader has checked all of this; it is looked at again because it comes from the file once more.
+  /// The reader has checked all of this. It is checked again because it is read from the file once more.
   Status load_footer() {
     char trailer[kTrailerBytes];
     STROM_TRY(read_at(file_size_ - kTrailerBytes, kTrailerBytes, trailer));
@@ -126,7 +126,7 @@ class FooterEdit {
     return compare(old_bytes, old.root(), new_bytes, copy.root());
   }
 
-  /// Nothing is written unless a reader will find the same columns and record batches.
+  /// Nothing is written unless readers will find the same columns and record batches.
   Status compare(const FileBytes& old_bytes, const fbs::Footer& old, const FileBytes& new_bytes,
                  const fbs::Footer& copy) {
     STROM_ASSIGN(const auto old_schema, decode_schema(old_bytes, 0, old_bytes.size, *old.schema()));
@@ -148,8 +148,8 @@ class FooterEdit {
 
   int64_t new_size() const { return static_cast<int64_t>(builder_.GetSize()); }
 
-  /// Bytes between the end of the stream and the footer belong to nobody. Without a marker there, the footer might not
-  /// list all that the file holds, and nothing is overwritten.
+  /// Bytes between the end of the stream and the footer are unused. Without an end marker there, the footer might not
+  /// list everything in the file, and nothing is overwritten.
   bool room_before_footer() {
     if (data_end_ == kHeaderBytes) return false;  // without batches the end of the schema message is not known
     uint32_t marker[2] = {0, 0};
@@ -190,7 +190,7 @@ class FooterEdit {
     }
     Status status = write_unseen(footer, trailer);
     if (!status.is_ok()) {
-      // The old footer is in force either way; without this the file would only be longer.
+      // The old footer is valid either way; this only shortens the file.
       [[maybe_unused]] const int ignored = ftruncate(fd_, file_size_);
       return status;
     }
@@ -199,8 +199,8 @@ class FooterEdit {
     return sync();
   }
 
-  /// A write that stops half-way would leave the end of the file torn, if only for a moment: what could stop it is
-  /// found out before.
+  /// A write that stops half-way would leave the end of the file broken, if only for a moment. So the reasons for that
+  /// are checked first.
   Status reserve(int64_t end) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
@@ -217,7 +217,7 @@ class FooterEdit {
     if (const int error_number = write_new_end(fd_, spanning.bytes, kTrailerBytes, trailer + kTrailerBytes);
         error_number != 0)
       return failed("write", error_number);
-    STROM_TRY(sync());  // before anything is written in front of it: only zeros may be there when the end is not
+    STROM_TRY(sync());  // before anything is written ahead of it: when the end is missing, only zeros may be there
     STROM_TRY(write_at(footer, builder_.GetBufferPointer(), new_size()));
     return sync();
   }

@@ -63,7 +63,7 @@ class Writer final : public FileWriter {
   }
 
  private:
-  /// After a failure part of a message may be written: nothing can follow, and finish() must not succeed.
+  /// After a failure, a message may be partly written: nothing can follow, and finish() must not succeed.
   template <class F>
   Status guarded(F f) {
     if (!failure_.is_ok()) return failure_;

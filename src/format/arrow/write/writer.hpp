@@ -1,6 +1,6 @@
 // The writer of Arrow files and streams with columns of any type (metadata V5): for the tools, exports and the
-// benchmark's generator. Compression is done by the threads that build batches; it writes dictionaries, statistics in
-// the footer, and goes on with existing files. FileAppender, which adds to files in place, shares the messages and
+// benchmark's generator. The threads that build batches compress them. The writer writes dictionaries and statistics in
+// the footer, and continues existing files. FileAppender, which adds to files in place, shares the messages and
 // batches.
 #pragma once
 
@@ -22,8 +22,7 @@ namespace strom::format::arrow {
 
 class BatchBody;
 
-/// A record batch ready to be written. The columns that it was made of must stay as they are until then, unless it is
-/// compressed.
+/// A record batch ready to be written. Unless it is compressed, its columns must not change until it is written.
 class EncodedBatch {
  public:
   explicit EncodedBatch(std::unique_ptr<BatchBody> body);
@@ -37,45 +36,46 @@ class EncodedBatch {
   std::unique_ptr<BatchBody> body_;
 };
 
-/// `columns` all have `rows` rows. `compressor` is one of the calling thread.
+/// `columns` all have `rows` rows. `compressor` belongs to the calling thread.
 Result<EncodedBatch> encode_batch(const std::vector<columnar::ColumnBuilder>& columns, int64_t rows,
                                   Compressor& compressor);
 
-/// Where a record batch went, as the tools print it.
+/// The location of a record batch, as the tools print it.
 struct BatchPlace {
   int64_t index = 0, offset = 0, meta_size = 0, body_size = 0;
 };
 
-/// Thread-compatible: callers that encode batches in parallel write them one at a time. Dropped before finish(), it
-/// leaves no file.
+/// Thread-compatible: callers that encode batches in parallel write them one at a time. If it is destroyed before
+/// finish(), it leaves no file.
 class FileWriter {
  public:
   /// `stream`: the stream format. Errors: those of the sink; kInvalidParameter and kUnsupported for a schema that
   /// cannot be written.
   static Result<std::unique_ptr<FileWriter>> create(std::unique_ptr<ByteSink> sink, columnar::Schema schema,
                                                     bool stream);
-  /// A file under a temporary name beside `path`, which takes its name in finish(): `path` is either absent, its old
-  /// content, or a whole file. `overwrite` false: an existing `path` is kFileExists.
+  /// Writes a file under a temporary name beside `path`, and renames it in finish(). So `path` is absent, has its old
+  /// content, or is complete. `overwrite` false: an existing `path` is kFileExists.
   static Result<std::unique_ptr<FileWriter>> create(const std::string& path, columnar::Schema schema, bool overwrite,
                                                     PageCache cache = PageCache::kKeep);
-  /// Goes on behind the messages of `existing`, which were copied to `sink`. `schema` is that of the whole file.
+  /// Continues after the messages of `existing`, which were copied to `sink`. `schema` is that of the whole file.
   static Result<std::unique_ptr<FileWriter>> resume(std::unique_ptr<ByteSink> sink, const ExistingFile& existing,
                                                     columnar::Schema schema);
 
   virtual ~FileWriter() = default;
-  /// Before the first batch that needs it, or, in files, at any time. `values` is a column of the dictionary's type.
+  /// Called before the first batch that needs the dictionary or, in files, at any time. `values` is a column of the
+  /// dictionary's type.
   virtual Status write_dictionary(int64_t id, const columnar::ColumnBuilder& values, bool is_delta) = 0;
   virtual Result<BatchPlace> write(const EncodedBatch& batch) = 0;
-  /// Columns in schema order, each of `batch.rows` rows, uncompressed. kInvalidParameter when they are not of the
+  /// Columns in schema order, each of `batch.rows` rows, uncompressed. kInvalidParameter when they do not fit the
   /// schema.
   virtual Status write(const columnar::BatchView& batch) = 0;
-  /// As it will stand in the footer; metadata may be changed until finish().
+  /// The schema for the footer; metadata may be changed until finish().
   virtual columnar::Schema& schema() = 0;
-  /// A note of the footer (footer_note.hpp).
+  /// Sets a note of the footer (footer_note.hpp).
   virtual void set_note(std::string key, std::string text) = 0;
   virtual int64_t batch_count() const = 0;
   virtual int64_t position() const = 0;
-  /// The footer; the file is on the disk.
+  /// Writes the footer. The file is on the disk afterwards.
   virtual Status finish() = 0;
 };
 

@@ -23,10 +23,10 @@ namespace strom::parquet_module {
 
 namespace {
 
-/// Memory for one column of one row group, with all that decoding needs beside it.
+/// Memory for one column of one row group, including everything that decoding needs.
 constexpr int64_t kMostColumnBytes = int64_t{4} << 30;
 constexpr int64_t kMostRows = std::numeric_limits<int32_t>::max();
-/// Readers kept for the next column; a query has as many threads.
+/// Readers kept for the next column: about as many as a query has threads.
 constexpr size_t kMostIdle = 32;
 
 void require(const ::arrow::Status& status) {
@@ -52,7 +52,7 @@ bool is_dictionary(::parquet::Encoding::type encoding) {
   return encoding == ::parquet::Encoding::PLAIN_DICTIONARY || encoding == ::parquet::Encoding::RLE_DICTIONARY;
 }
 
-/// Arrow's name for values of a logical type that the library reads as bytes and text; nullptr: they are what they are.
+/// Arrow's extension name for a logical type that the library reads as bytes or text; nullptr: there is none.
 const char* extension_of(const ::parquet::ColumnDescriptor& column) {
   const auto& logical = column.logical_type();
   if (logical == nullptr) return nullptr;
@@ -61,7 +61,7 @@ const char* extension_of(const ::parquet::ColumnDescriptor& column) {
   return nullptr;
 }
 
-/// `field` with the metadata of Arrow's extension types, also of its parts.
+/// `field` and its parts with the metadata of Arrow's extension types.
 std::shared_ptr<::arrow::Field> with_extension(const ::parquet::arrow::SchemaField& place,
                                                const ::parquet::SchemaDescriptor& schema,
                                                const std::shared_ptr<::arrow::Field>& field) {
@@ -93,7 +93,7 @@ void write_file(const std::shared_ptr<::arrow::Schema>& schema, const ::arrow::R
   require(writer->Close());
 }
 
-/// Written twice, the first time only to learn how long the file is.
+/// The file is written twice: the first time only measures its length.
 int64_t deliver(const std::shared_ptr<::arrow::Schema>& schema, const ::arrow::RecordBatch* batch,
                 ::arrow::MemoryPool* pool, const strom_parquet_target& target) {
   ::arrow::io::MockOutputStream measure;
@@ -111,7 +111,7 @@ int64_t deliver(const std::shared_ptr<::arrow::Schema>& schema, const ::arrow::R
 
 }  // namespace
 
-/// A reader taken out of the file's idle ones, and given back.
+/// A reader borrowed from the file's idle ones, and given back.
 class File::Borrowed {
  public:
   Borrowed(const File& file, bool texts_as_dictionaries) : file_(file), kind_(texts_as_dictionaries) {
@@ -125,7 +125,7 @@ class File::Borrowed {
     }
     if (reader_ == nullptr) reader_ = file_.make_reader(texts_as_dictionaries);
   }
-  /// Not after a failure: the reader may be in any state.
+  /// Not called after a failure: the reader may be in any state.
   void give_back() {
     std::lock_guard lock(file_.mutex_);
     auto& idle = file_.idle_[kind_];
@@ -166,7 +166,7 @@ std::unique_ptr<File::Reader> File::make_reader(bool texts_as_dictionaries) cons
   format.set_page_checksum_verification(true);
   ::parquet::ArrowReaderProperties types(/*use_threads=*/false);
   types.set_pre_buffer(false);
-  // PostgreSQL has no more digits; years that nanoseconds cannot count are kept.
+  // PostgreSQL has no more digits. Microseconds also keep years that nanoseconds cannot count.
   types.set_coerce_int96_timestamp_unit(::arrow::TimeUnit::MICRO);
   if (texts_as_dictionaries)
     for (size_t i = 0; i < leaves_.size(); ++i)
@@ -183,7 +183,7 @@ void File::check_field(int32_t field) const {
     throw Failure(STROM_PARQUET_INTERNAL, "no such column");
 }
 
-// Nothing for a column that is encrypted with a key of its own: the library throws where its metadata is asked for.
+// Nothing for a column with an encryption key of its own: the library throws when its metadata is accessed.
 static std::optional<std::string> codec_of(const ::parquet::RowGroupMetaData& group, int column) {
   try {
     std::string name = ::arrow::util::Codec::GetCodecAsString(group.ColumnChunk(column)->compression());
@@ -194,7 +194,7 @@ static std::optional<std::string> codec_of(const ::parquet::RowGroupMetaData& gr
   }
 }
 
-// Of a row group's columns, as far as they can be read.
+// The codec of a row group's readable columns.
 static std::string codec_of(const ::parquet::RowGroupMetaData& group) {
   std::optional<std::string> name;
   for (int i = 0; i < group.num_columns(); ++i) {
@@ -219,8 +219,8 @@ strom_parquet_row_group File::row_group(int32_t row_group) const {
   return result;
 }
 
-// Where no page is encoded otherwise: the column is then read as dictionary and indexes, which takes less time and
-// memory than texts.
+// True when all pages have dictionary encoding. The column is then read as dictionary and indexes, which takes less
+// time and memory than texts.
 bool File::is_dictionary_encoded(int32_t row_group, int32_t field) const {
   const auto& leaves = leaves_[static_cast<size_t>(field)];
   if (!is_flat_[static_cast<size_t>(field)] || !is_text(*schema_->field(field)->type())) return false;

@@ -1,5 +1,5 @@
-// An open Parquet file and the readers that decode its columns. Functions throw what libparquet throws; module.cpp
-// keeps that from crossing the interface.
+// An open Parquet file and the readers that decode its columns. Functions throw libparquet's exceptions; module.cpp
+// keeps these from crossing the interface.
 #pragma once
 
 #include <arrow/type.h>
@@ -18,7 +18,7 @@
 
 namespace strom::parquet_module {
 
-/// What goes wrong in our own checks.
+/// A failure of our own checks.
 struct Failure : std::runtime_error {
   Failure(strom_parquet_code code, const std::string& message) : std::runtime_error(message), code(code) {}
   strom_parquet_code code;
@@ -48,14 +48,14 @@ class File {
   bool is_dictionary_encoded(int32_t row_group, int32_t field) const;
 
   const strom_parquet_source source_;
-  mutable LimitedPool metadata_pool_;  // the metadata use it as long as they are there
+  mutable LimitedPool metadata_pool_;  // the metadata use it as long as they live
   std::shared_ptr<::parquet::FileMetaData> metadata_;
   std::shared_ptr<::arrow::Schema> schema_;
   std::vector<::parquet::arrow::SchemaField> manifest_;
   void read_box(const ::parquet::RowGroupMetaData& group, int32_t field, strom_parquet_column* result) const;
 
-  std::vector<std::vector<int>> leaves_;  // for each field its columns of the file
-  std::vector<bool> is_flat_;             // for each field: it is a column itself
+  std::vector<std::vector<int>> leaves_;  // for each field, its columns in the file
+  std::vector<bool> is_flat_;             // for each field: it is one column itself
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Reader>> idle_[2];  // [texts as dictionaries]
 };

@@ -1,4 +1,4 @@
-// Memory of one reader: malloc(), and no more than a limit, because sizes in a file are anybody's word.
+// Memory of one reader: malloc() with a limit, because sizes in a file are untrusted.
 #pragma once
 
 #include <arrow/memory_pool.h>
@@ -22,7 +22,7 @@ class LimitedPool final : public ::arrow::MemoryPool {
   ::arrow::Status Allocate(int64_t size, int64_t alignment, uint8_t** out) override {
     ARROW_RETURN_NOT_OK(reserve(size));
     void* bytes = nullptr;
-    // Some users count on a pointer that is not null for nothing, too.
+    // Some users need a pointer that is not null even for 0 bytes.
     if (posix_memalign(&bytes, static_cast<size_t>(alignment), static_cast<size_t>(size > 0 ? size : 1)) != 0) {
       used_ -= size;
       return ::arrow::Status::OutOfMemory("out of memory for ", size, " bytes");
@@ -32,7 +32,7 @@ class LimitedPool final : public ::arrow::MemoryPool {
   }
 
   ::arrow::Status Reallocate(int64_t old_size, int64_t new_size, int64_t alignment, uint8_t** bytes) override {
-    if (new_size <= old_size) {  // stays, so that a buffer that was made too large is not copied
+    if (new_size <= old_size) {  // stays in place, so that a buffer that was too large is not copied
       used_ -= old_size - new_size;
       return ::arrow::Status::OK();
     }
@@ -53,7 +53,7 @@ class LimitedPool final : public ::arrow::MemoryPool {
   int64_t total_bytes_allocated() const override { return total_; }
   int64_t num_allocations() const override { return count_; }
   std::string backend_name() const override { return "system"; }
-  /// The limit was reached since the last call.
+  /// True when the limit was reached since the last call.
   bool take_exceeded() { return exceeded_.exchange(false); }
 
  private:

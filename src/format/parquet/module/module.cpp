@@ -18,7 +18,7 @@ struct strom_parquet_file {
 namespace strom::parquet_module {
 namespace {
 
-/// One line of printable ASCII: bytes of the file may be in the library's messages.
+/// The message must be one line of printable ASCII, but the library's messages may contain bytes of the file.
 int32_t failed(strom_parquet_code code, const char* message, strom_parquet_error* error) {
   std::snprintf(error->message, sizeof error->message, "%s", message);
   size_t length = std::strlen(error->message);
@@ -34,12 +34,12 @@ strom_parquet_code code_of(const ::arrow::Status& status) {
   return STROM_PARQUET_CORRUPT;
 }
 
-/// The library has no exception of its own for a column that needs a key.
+/// The library has no exception type for a column that needs a key.
 bool tells_of_encryption(const char* message) {
   return std::strstr(message, "ecrypt") != nullptr || std::strstr(message, "ncrypt") != nullptr;
 }
 
-/// Runs `f`; what it throws becomes a code and a message.
+/// Runs `f`; exceptions become a code and a message.
 template <class F>
 int32_t guarded(strom_parquet_error* error, F f) {
   try {

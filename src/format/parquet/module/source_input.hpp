@@ -1,4 +1,4 @@
-// A file as libparquet reads it. Each reader has one of its own.
+// A file as libparquet's input. Each reader has its own.
 #pragma once
 
 #include <arrow/buffer.h>

@@ -1,5 +1,5 @@
-// See statistics.hpp. Statistics are taken as the file has them and not decoded by libparquet, so that each length is
-// checked here. libparquet leaves out those of writers that are known to have got them wrong.
+// See statistics.hpp. Statistics are read in the file's form and not decoded by libparquet, so each length is checked
+// here. libparquet ignores statistics of writers with known errors.
 #include "format/parquet/module/statistics.hpp"
 
 #include <arrow/util/decimal.h>
@@ -113,7 +113,7 @@ void set_bounds(const ::parquet::EncodedStatistics& found, const ::parquet::Colu
                 const ::arrow::DataType& type, strom_parquet_column* result) {
   const std::string_view low = found.min(), high = found.max();
   const ::parquet::Type::type physical = column.physical_type();
-  // Files from before column orders were defined: their statistics compare bytes and unsigned numbers as signed ones.
+  // In files from before column orders were defined, statistics compare bytes and unsigned numbers as signed ones.
   const bool ordered = column.column_order().get_order() == ::parquet::ColumnOrder::TYPE_DEFINED_ORDER;
   switch (type.id()) {
     case Type::INT8:

@@ -1,4 +1,4 @@
-// From the statistics of a column chunk to bounds of the Arrow column that it is read as.
+// Turns the statistics of a column chunk into bounds of the Arrow column that the chunk is read as.
 #pragma once
 
 #include <arrow/type.h>
@@ -9,7 +9,7 @@
 
 namespace strom::parquet_module {
 
-/// Sets null count and bounds of `result`, where the chunk has statistics that can be believed.
+/// Sets null count and bounds of `result`, if the chunk has trustworthy statistics.
 void read_statistics(const ::parquet::ColumnChunkMetaData& chunk, const ::parquet::ColumnDescriptor& column,
                      const ::arrow::DataType& type, strom_parquet_column* result);
 
