@@ -17,7 +17,7 @@
 
 namespace strom::columnar {
 
-/// Bytes that grow at the end; new ones are not initialized. Throws std::bad_alloc.
+/// Bytes that grow at the end; new bytes are not initialized. Throws std::bad_alloc.
 class ByteBuffer {
  public:
   ByteBuffer() = default;
@@ -238,7 +238,7 @@ class ColumnBuilder {
   void truncate_values(int64_t rows);
   void truncate_runs(int64_t rows);
 
-  std::shared_ptr<const Field> field_;  // the root's, of which children's are parts
+  std::shared_ptr<const Field> field_;  // the root's; children's fields are parts of it
   Form form_ = Form::kFixed;            // of indexes: kFixed
   int64_t width_ = 0, max_offset_ = kMaxOffset;
   int64_t length_ = 0, null_count_ = 0;

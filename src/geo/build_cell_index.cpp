@@ -26,7 +26,7 @@ int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * 
 
 /// The geometries of all tasks.
 struct Polygons {
-  std::vector<int64_t> at;  // of the prepared ones, in the image
+  std::vector<int64_t> at;  // offsets of the prepared ones in the image
   std::vector<Box> boxes;   // empty: no point lies in it
   std::vector<uint32_t> edges;
 };

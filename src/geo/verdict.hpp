@@ -1,4 +1,4 @@
-// Predicates of two geometries, and what is known of them. Single source.
+// Predicates of two geometries, and the verdicts about them. Single source.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Minima and maxima of texts. The states are views; the host copies the texts before their memory goes. Single source.
+// Minima and maxima of texts. The states are views; the host copies the texts before their memory is freed. Single
+// source.
 #pragma once
 
 #include "engine/agg/accumulators.hpp"
@@ -6,7 +7,7 @@
 
 namespace strom::engine::agg {
 
-/// No text is replaced by every other text, so a negative length marks the empty state.
+/// There is no text that every other text would replace, so a negative length marks the empty state.
 inline constexpr StrView kNoText{nullptr, -1};
 STROM_INLINE bool text_replaces(StrView value, StrView best, bool less) {
   if (best.len < 0) return true;

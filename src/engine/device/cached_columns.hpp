@@ -46,7 +46,7 @@ class DeviceCache {
   /// The same for something mirrored. Its host memory must not be written to.
   virtual Result<FoundColumn> find_mirrored(const std::string& name, const Device::KeepGoing& keep_going) = 0;
   /// Returns memory for each of the columns, to be filled by a DeviceFill; nullptr where caching is not worth it, or
-  /// somebody else fills the column. A region that goes before it is published is forgotten. Errors as find().
+  /// somebody else fills the column. A region that is freed before it is published is forgotten. Errors as find().
   virtual Result<std::vector<std::unique_ptr<DeviceRegion>>> make_room(const std::vector<OfferedColumn>& columns,
                                                                        const Device::KeepGoing& keep_going) = 0;
   /// Tells the cache that the region has been filled and holds what its name says.

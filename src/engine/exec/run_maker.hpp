@@ -1,5 +1,5 @@
-// Makes the runs of a program's pipelines: assembles them by what is known of the join tables, and chooses where they
-// run. Used by execution.cpp, inner_sides.cpp and run_sequence.cpp.
+// Makes the runs of a program's pipelines: assembles their code, given the join tables, and chooses where they run.
+// Used by execution.cpp, inner_sides.cpp and run_sequence.cpp.
 #pragma once
 
 #include <cstdint>

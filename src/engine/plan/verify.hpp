@@ -1,5 +1,5 @@
-// Checks a program before it runs: indexes in range, arguments precede users, types agree with the registry,
-// pipelines only refer to what is in their scope.
+// Checks a program before it runs: indexes are in range, arguments precede their users, types agree with the registry,
+// and pipelines refer only to nodes in their scope.
 #pragma once
 
 #include "base/status.hpp"

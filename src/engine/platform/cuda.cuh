@@ -1,6 +1,6 @@
 // A CUDA thread block as a platform: the block's threads share the rows of a tile. Compiled by nvcc, and by any C++
-// compiler behind a SIMT header that supplies CUDA's names (tests). for_each gives row i to the same thread every
-// time, so a thread may read back what it wrote for its rows without a barrier.
+// compiler with a SIMT header that supplies CUDA's names (tests). for_each gives row i to the same thread every time,
+// so a thread may read back its own rows' values without a barrier.
 #pragma once
 
 #include <cstddef>

@@ -45,8 +45,8 @@ void write_stretch(PipelineWriter* writer, const std::vector<NodeId>& stretch) {
 
 }  // namespace
 
-// A conjunct that can be an error in PostgreSQL keeps its place in PostgreSQL's order. A later conjunct must not drop a
-// row for which PostgreSQL would have evaluated it, and an earlier one must not keep a row from being dropped.
+// A conjunct that can be an error in PostgreSQL keeps its place in PostgreSQL's order. So no later conjunct drops a row
+// for which PostgreSQL evaluates it, and earlier conjuncts have dropped the rows for which PostgreSQL does not.
 void write_filters(PipelineWriter* writer) {
   std::vector<NodeId> stretch;
   for (NodeId qual : writer->pipeline().quals) {

@@ -1,4 +1,4 @@
-// Gives the virtual registers of a pipeline's tile code physical ones: linear scan over each segment. Used by
+// Assigns physical registers to the virtual registers of a pipeline's tile code: linear scan over each segment. Used by
 // assemble.cpp.
 #pragma once
 

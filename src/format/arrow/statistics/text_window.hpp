@@ -65,7 +65,6 @@ struct TextWindow {
 
 /// The first of texts [begin, end) that is not inside, or `end`. Text i is bytes [offsets[i], offsets[i + 1]). The
 /// bytes that side_of() reads must be readable. Defined in platform/text_window.cpp.
-/// side_of() reads of each can be read. Of platform/text_window.cpp.
 int64_t first_outside(const TextWindow& window, const char* bytes, const int32_t* offsets, int64_t begin, int64_t end);
 int64_t first_outside(const TextWindow& window, const char* bytes, const int64_t* offsets, int64_t begin, int64_t end);
 

@@ -118,7 +118,6 @@ ValueRange range_of(const ColumnView& column) {
 
 /// Takes texts [begin, end) of a column with offsets. False when one is outside of its buffers. Offsets are read only
 /// once, because a mapped file can change.
-/// a mapped file can change.
 template <class Offset>
 bool take_texts(const ColumnView& column, int64_t begin, int64_t end, TextExtremes& found) {
   constexpr int64_t kRows = 256;

@@ -17,7 +17,6 @@ bool has_value_range(columnar::Layout layout);
 
 /// The range of one record batch, in the form of the metadata. Both are `null` when all rows are null, and when there
 /// is a NaN, which is greater than all numbers in PostgreSQL but not elsewhere.
-/// to PostgreSQL that is greater than all numbers, to others it is not.
 struct ValueRange {
   std::string low{kNoValue}, high{kNoValue};
   bool operator==(const ValueRange&) const = default;
