@@ -1,9 +1,13 @@
 // SQL functions about store tables, as declared in sql/gstore_fdw.sql. All of them may ereport.
+#include <sys/stat.h>
+
 #include "pg/boundary/boundary.hpp"
 #include "pg/fdw_gstore/named_table.hpp"
 #include "pg/store/change.hpp"
 #include "pg/store/check.hpp"
 #include "pg/store/checkpoint.hpp"
+#include "pg/store/freeze.hpp"
+#include "pg/store/server_headers.hpp"
 
 namespace boundary = strom::pg::boundary;
 namespace store = strom::pg::store;
@@ -24,7 +28,9 @@ void put_info(ReturnSetInfo* result, const store::Table* table) {
   uint64_t ended = 0;
   for (uint64_t chunk = 0; chunk < rows.chunks; ++chunk) ended += table->rows->info(chunk).ended;
   const uint64_t used = table->rows->used_slots() == 0 ? 0 : table->rows->used_slots() - 1;
-  const uint64_t memory = table->layout.chunk_begin + rows.chunks * table->layout.chunk_used + rows.heap_grown;
+  constexpr uint64_t kBlock = 512;
+  struct stat file{};
+  const uint64_t memory = fstat(table->descriptor, &file) == 0 ? static_cast<uint64_t>(file.st_blocks) * kBlock : 0;
   const uint64_t numbers[] = {table->shared->row_count,
                               table->shape.max_rows,
                               used,
@@ -63,6 +69,7 @@ STROM_SQL_FUNCTION(strom_store_compact) {
     Relation relation = open_own_table(PG_GETARG_OID(0));
     store::Table* table = store::open_table(relation);
     const uint64_t slots = store::sweep(table, relation);
+    store::freeze(table, relation, XidFromFullTransactionId(ReadNextFullTransactionId()), 1);
     store::checkpoint(table, store::OwnRows::kNone, 0);
     table_close(relation, NoLock);
     return slots;

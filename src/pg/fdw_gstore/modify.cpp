@@ -191,9 +191,7 @@ void strom_gstore_truncate(List* relations, DropBehavior, bool) {
     for (store::Slot slot = 1; slot < used; ++slot) {
       constexpr store::Slot kOften = 0xFFF;
       if ((slot & kOften) == 0) CHECK_FOR_INTERRUPTS();
-      const store::rows::Xids xids = store::rows::Rows::xids(table->rows->version(slot));
-      if (xids.xmin != store::rows::kNobody && xids.xmax == store::rows::kNobody)
-        store::end_row(table, relation, slot, command);
+      if (table->rows->has_row(slot)) store::end_row(table, relation, slot, command);
     }
   }
 }

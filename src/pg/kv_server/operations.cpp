@@ -139,7 +139,8 @@ uint32_t published_generation(const OpenTable& open, std::string_view key) {
   return generation;
 }
 
-/// Waits until a row is published. A transaction publishes its rows a moment after it has ended.
+/// Waits until a row, which this transaction has ended, is published. A transaction publishes its rows a moment after
+/// it has ended.
 void wait_until_published(const OpenTable& open, store::Slot row) {
   const store::rows::Version& version = open.table->rows->version(row);
   constexpr long kPauseUs = 50;
@@ -164,8 +165,11 @@ Verdict compare_and_set(const OpenTable& open, uint32_t generation, const Cell* 
   const store::Slot row = key.is_null ? kNoSlot : store::find_by_key(open.table, key, GetActiveSnapshot());
   if (row == kNoSlot) return {Outcome::kConflict};
   // A row that this transaction has made gets another generation when it is published.
-  const store::rows::Version& version = open.table->rows->version(row);
-  if (store::fate_of_xmin(version, store::rows::Rows::xids(version)) == store::Fate::kOwn) return {Outcome::kConflict};
+  LWLockAcquire(open.table->lock(store::kVersionLock), LW_SHARED);
+  const store::rows::Version& version = open.table->rows->look(row);
+  const bool is_own = store::fate_of_xmin(version, store::rows::Rows::xids(version)) == store::Fate::kOwn;
+  LWLockRelease(open.table->lock(store::kVersionLock));
+  if (is_own) return {Outcome::kConflict};
   if (store::end_row(open.table, open.relation, row, command).result != store::EndResult::kDone)
     return {Outcome::kConflict};
   // From here on no other transaction can change the row.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pg/boundary/boundary.hpp"
+#include "pg/store/freeze.hpp"
 #include "pg/store/published.hpp"
 #include "pg/store/row_lock.hpp"
 #include "pg/store/server_headers.hpp"
@@ -40,13 +41,12 @@ void prune(const Table* table, uint64_t bucket, GlobalVisState* horizon, FreedSl
   rows::Rows& rows = *table->rows;
   for (Slot* link = &rows.head(bucket); *link != rows::kNoSlot && freed->count < kMostFreed;) {
     const Slot slot = *link;
-    rows::Version& version = rows.version(slot);
-    if (!is_removable(version, horizon)) {
-      link = &version.next;
+    if (!is_removable(rows.look(slot), horizon)) {
+      link = &rows.next(slot);
       continue;
     }
-    *link = version.next;
-    rows.compare_and_set(slot, rows::Rows::xids(version), {rows::kNobody, rows::kNobody});
+    *link = rows.next(slot);
+    rows.set_free(slot);
     freed->slots[freed->count++] = slot;
   }
 }
@@ -55,8 +55,8 @@ void prune(const Table* table, uint64_t bucket, GlobalVisState* horizon, FreedSl
 Slot find_conflict(const Table* table, uint64_t bucket, const rows::Cell& key, Slot own, TransactionId* wait) {
   rows::Rows& rows = *table->rows;
   *wait = InvalidTransactionId;
-  for (Slot slot = rows.head(bucket); slot != rows::kNoSlot; slot = rows.version(slot).next) {
-    const rows::Version& version = rows.version(slot);
+  for (Slot slot = rows.head(bucket); slot != rows::kNoSlot; slot = rows.next(slot)) {
+    const rows::Version& version = rows.look(slot);
     const rows::Xids xids = rows::Rows::xids(version);
     if (slot == own || xids.xmin == rows::kNobody || (aux_of(version) & kXmaxCommitted) != 0 ||
         !rows.has_key(slot, key))
@@ -93,16 +93,15 @@ void raise_duplicate(const Table* table, Relation relation, const rows::Cell& ke
        errdetail("Key (%s)=(%s) already exists.", name, OidOutputFunctionCall(output, value)), errtable(relation)));
 }
 
-/// Frees a version if nobody can see it any more.
+/// Frees a version if nobody can see it any more. The caller holds the lock of versions.
 void free_if_removable(Table* table, Slot slot, GlobalVisState* horizon, FreedSlots* freed) {
   rows::Rows& rows = *table->rows;
-  rows::Version& version = rows.version(slot);
-  if (!is_removable(version, horizon)) return;
+  if (!is_removable(rows.look(slot), horizon)) return;
   LWLock* lock = table->lock_of_version(slot);
   LWLockAcquire(lock, LW_EXCLUSIVE);
   // Another session may have freed the slot meanwhile, and the slot may be in use again.
-  if (is_removable(version, horizon) && (table->key() < 0 || rows.unlink(rows.bucket_of(slot), slot))) {
-    rows.compare_and_set(slot, rows::Rows::xids(version), {rows::kNobody, rows::kNobody});
+  if (is_removable(rows.look(slot), horizon) && (table->key() < 0 || rows.unlink(rows.bucket_of(slot), slot))) {
+    rows.set_free(slot);
     freed->slots[freed->count++] = slot;
   }
   LWLockRelease(lock);
@@ -121,14 +120,16 @@ void free_ended(Table* table, Relation relation) {
   const uint32_t used = table->rows->used_slots();
   FreedSlots freed;
   uint32_t kept = 0;
+  LWLockAcquire(table->lock(kVersionLock), LW_SHARED);
   for (uint32_t i = 0; i < ended->count; ++i) {
     const Slot slot = ended->slots[i];
     if (slot >= used) continue;
     free_if_removable(table, slot, horizon, &freed);
-    const rows::Xids xids = rows::Rows::xids(table->rows->version(slot));
+    const rows::Xids xids = rows::Rows::xids(table->rows->look(slot));
     // Somebody can still see the version; or the slot has another version by now, which does no harm.
     if (xids.xmax != rows::kNobody) ended->slots[kept++] = slot;
   }
+  LWLockRelease(table->lock(kVersionLock));
   // If some transaction runs for long, the versions are left to the sweep.
   ended->count = kept < EndedVersions::kMost / 2 ? kept : 0;
   ended->next_look = ended->count + EndedVersions::kEnough;
@@ -211,8 +212,16 @@ Slot make_version(Table* table, Relation relation, const rows::Cell* cells, Comm
   free_ended(table, relation);
   const Slot slot = take_slot(table, relation);
   change.made = slot;
-  table->rows->version(slot).aux = command;
   table->rows->begin_change(slot, xid);
+  boundary::RaisableError error;
+  if (!hold_page(table, slot, &error)) {
+    table->rows->finish_change(slot);
+    LWLockAcquire(table->lock(kSlotsLock), LW_EXCLUSIVE);
+    table->rows->give_slot(slot);
+    LWLockRelease(table->lock(kSlotsLock));
+    boundary::raise(error);
+  }
+  __atomic_store_n(&table->rows->version(slot).aux, command, __ATOMIC_RELEASE);
   table->rows->compare_and_set(slot, {rows::kNobody, rows::kNobody}, {xid, rows::kNobody});
   note_change(table, change);
   write_values(table, slot, cells);
@@ -248,7 +257,7 @@ Slot find_by_key(const Table* table, const rows::Cell& key, Snapshot snapshot) {
   LWLockAcquire(lock, LW_SHARED);
   Slot slot = rows.head(bucket);
   while (slot != rows::kNoSlot && !(rows.has_key(slot, key) && is_visible(table, slot, snapshot)))
-    slot = rows.version(slot).next;
+    slot = rows.next(slot);
   LWLockRelease(lock);
   return slot;
 }
@@ -263,6 +272,7 @@ void fetch_index(const Table* table, const rows::Cell* keys, int count) {
     __builtin_prefetch(heads[i], 1);
   }
   // The chains may change before they are used; prefetching is only a hint.
+  LWLockAcquire(table->lock(kVersionLock), LW_SHARED);
   for (int i = 0; i < count; ++i) {
     firsts[i] = __atomic_load_n(heads[i], __ATOMIC_RELAXED);
     if (firsts[i] == rows::kNoSlot) continue;
@@ -271,11 +281,12 @@ void fetch_index(const Table* table, const rows::Cell* keys, int count) {
   }
   // In a full table, one chain in five has a second version.
   for (int i = 0; i < count; ++i) {
-    const Slot second = firsts[i] == rows::kNoSlot ? rows::kNoSlot : rows.version(firsts[i]).next;
+    const Slot second = firsts[i] == rows::kNoSlot ? rows::kNoSlot : rows.next(firsts[i]);
     if (second == rows::kNoSlot) continue;
     rows.fetch_version(second);
     rows.fetch_key(second);
   }
+  LWLockRelease(table->lock(kVersionLock));
 }
 
 void fetch_rows(const Table* table, const rows::Cell* keys, int count) {
@@ -286,7 +297,7 @@ void fetch_rows(const Table* table, const rows::Cell* keys, int count) {
     if (newest == rows::kNoSlot) continue;
     __builtin_prefetch(&rows.block_of(newest), 1);
     // The version before it, which nobody sees any more, will be freed.
-    const Slot before = rows.version(newest).next;
+    const Slot before = rows.next(newest);
     if (before == rows::kNoSlot) continue;
     __builtin_prefetch(&rows.version(before), 1);
     __builtin_prefetch(&rows.block_of(before), 1);
@@ -308,9 +319,13 @@ Slot insert_row(Table* table, Relation relation, const rows::Cell* cells, Comman
   if (link_unique(table, relation, slot, key, true, &found)) return slot;
   undo_last_change(table);
   if (!skips_duplicates) raise_duplicate(table, relation, key);
-  const rows::Version& version = table->rows->version(found);
-  if (IsolationUsesXactSnapshot() && fate_of_xmin(version, rows::Rows::xids(version)) != Fate::kOwn &&
-      !is_visible(table, found, GetActiveSnapshot()))
+  if (!IsolationUsesXactSnapshot()) return rows::kNoSlot;
+  LWLockAcquire(table->lock(kVersionLock), LW_SHARED);
+  const rows::Version& version = table->rows->look(found);
+  const bool is_hidden =
+      fate_of_xmin(version, rows::Rows::xids(version)) != Fate::kOwn && !is_visible(table, found, GetActiveSnapshot());
+  LWLockRelease(table->lock(kVersionLock));
+  if (is_hidden)
     ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
                     errmsg("could not serialize access due to concurrent update")));
   return rows::kNoSlot;
@@ -322,11 +337,11 @@ EndOutcome end_row(Table* table, Relation relation, Slot slot, CommandId command
   prepare_change(table, kSlotAndKind, 0);
   const TransactionId xid = GetCurrentTransactionId();
   LWLock* lock = table->lock_of_version(slot);
-  rows::Version& version = table->rows->version(slot);
   for (bool is_row_locked = false;;) {
     LWLockAcquire(lock, LW_EXCLUSIVE);
-    const rows::Xids xids = rows::Rows::xids(version);
-    const uint32_t aux = aux_of(version);
+    const rows::Version& found = table->rows->look(slot);
+    const rows::Xids xids = rows::Rows::xids(found);
+    const uint32_t aux = aux_of(found);
     TransactionId wait = InvalidTransactionId;
     EndOutcome outcome{EndResult::kDone, rows::kNoSlot, 0};
     if (xids.xmax == rows::kNobody && (aux & kRowLocked) != 0 && !is_row_locked) {
@@ -336,8 +351,16 @@ EndOutcome end_row(Table* table, Relation relation, Slot slot, CommandId command
       continue;
     }
     if (xids.xmax == rows::kNobody) {
+      boundary::RaisableError error;
       table->rows->begin_change(slot, xid);
-      table->rows->compare_and_set(slot, xids, {xids.xmin, xid});
+      if (!hold_page(table, slot, &error)) {
+        table->rows->finish_change(slot);
+        LWLockRelease(lock);
+        if (is_row_locked) release_row_lock(relation, slot, true);
+        boundary::raise(error);
+      }
+      rows::Version& version = table->rows->version(slot);
+      table->rows->set_xmax(slot, xid);
       __atomic_store_n(&version.aux, (aux & ~kAuxMask) | command, __ATOMIC_RELEASE);
       outcome.command = aux;  // note_change() records it, to undo the change
     } else if ((aux & kXmaxCommitted) != 0) {
@@ -378,8 +401,28 @@ void note_ended(Table* table, Slot slot) noexcept {
   if (ended->count < EndedVersions::kMost) ended->slots[ended->count++] = slot;
 }
 
-uint64_t sweep(Table* table, Relation relation) {
+uint64_t sweep_slots(Table* table, Slot first, uint32_t count, GlobalVisState* horizon) {
   rows::Rows& rows = *table->rows;
+  FreedSlots freed;
+  uint64_t freed_slots = 0;
+  LWLockAcquire(table->lock(kVersionLock), LW_SHARED);
+  for (Slot slot = first; slot < first + count; ++slot) {
+    const rows::Version& version = rows.look(slot);
+    if (is_removable(version, horizon)) {
+      const int before = freed.count;
+      free_if_removable(table, slot, horizon, &freed);
+      freed_slots += freed.count == before ? 0 : 1;
+    } else if (const rows::Xids xids = rows::Rows::xids(version); is_freezable(version, xids, horizon)) {
+      rows.compare_and_set(slot, xids, {rows::kFrozen, xids.xmax});
+    }
+  }
+  LWLockRelease(table->lock(kVersionLock));
+  give_back(table, freed);
+  return freed_slots;
+}
+
+uint64_t sweep(Table* table, Relation relation) {
+  const rows::Rows& rows = *table->rows;
   GlobalVisState* horizon = GlobalVisTestFor(relation);
   const uint32_t used = rows.used_slots();
   uint64_t freed_slots = 0;
@@ -387,20 +430,7 @@ uint64_t sweep(Table* table, Relation relation) {
     const uint32_t count = rows.used_in(chunk, used);
     if (__atomic_load_n(&rows.info(chunk).settled, __ATOMIC_ACQUIRE) == count) continue;
     CHECK_FOR_INTERRUPTS();
-    const auto first = static_cast<Slot>(chunk * table->layout.chunk_rows);
-    FreedSlots freed;
-    for (Slot slot = first; slot < first + count; ++slot) {
-      rows::Version& version = rows.version(slot);
-      if (is_removable(version, horizon)) {
-        const int before = freed.count;
-        free_if_removable(table, slot, horizon, &freed);
-        freed_slots += freed.count == before ? 0 : 1;
-      } else if (is_freezable(version, horizon)) {
-        const rows::Xids xids = rows::Rows::xids(version);
-        rows.compare_and_set(slot, xids, {rows::kFrozen, xids.xmax});
-      }
-    }
-    give_back(table, freed);
+    freed_slots += sweep_slots(table, static_cast<Slot>(chunk * table->layout.chunk_rows), count, horizon);
   }
   return freed_slots;
 }

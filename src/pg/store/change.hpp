@@ -51,5 +51,6 @@ void note_ended(Table* table, Slot slot) noexcept;
 /// Frees the versions of the whole table that nobody can see any more, and freezes those that everybody sees. Returns
 /// the number of freed slots.
 uint64_t sweep(Table* table, Relation relation);
+uint64_t sweep_slots(Table* table, Slot first, uint32_t count, GlobalVisState* horizon);
 
 }  // namespace strom::pg::store

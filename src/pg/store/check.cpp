@@ -27,10 +27,10 @@ uint64_t check_chains(const Table* table) {
     LWLock* lock = table->bucket_lock(bucket);
     LWLockAcquire(lock, LW_SHARED);
     uint64_t length = 0;
-    for (Slot slot = rows.head(bucket); slot != rows::kNoSlot; slot = rows.version(slot).next) {
+    for (Slot slot = rows.head(bucket); slot != rows::kNoSlot; slot = rows.next(slot)) {
       if (slot >= rows.used_slots() || ++length > rows.used_slots())
         raise_wrong(table, "A chain of the index leads nowhere: bucket", bucket);
-      if (rows::Rows::xids(rows.version(slot)).xmin == rows::kNobody)
+      if (rows::Rows::xids(rows.look(slot)).xmin == rows::kNobody)
         raise_wrong(table, "The index leads to a free slot:", slot);
       if (rows.bucket_of(slot) != bucket) raise_wrong(table, "A version is in a wrong bucket: slot", slot);
     }
@@ -48,14 +48,17 @@ uint64_t check_rows(const Table* table, Snapshot snapshot) {
   for (Slot slot = 1; slot < used; ++slot) {
     constexpr Slot kOften = 0xFFF;
     if ((slot & kOften) == 0) CHECK_FOR_INTERRUPTS();
-    if (!is_visible(table, slot, snapshot)) continue;
+    LWLockAcquire(table->lock(kVersionLock), LW_SHARED);
+    const bool is_there = is_visible(table, slot, snapshot);
+    LWLockRelease(table->lock(kVersionLock));
+    if (!is_there) continue;
     ++seen;
     if (table->key() < 0) continue;
     const uint64_t bucket = rows.bucket_of(slot);
     LWLock* lock = table->bucket_lock(bucket);
     LWLockAcquire(lock, LW_SHARED);
     Slot at = rows.head(bucket);
-    while (at != rows::kNoSlot && at != slot) at = rows.version(at).next;
+    while (at != rows::kNoSlot && at != slot) at = rows.next(at);
     LWLockRelease(lock);
     if (at != slot) raise_wrong(table, "The index does not lead to a row: slot", slot);
   }
@@ -69,10 +72,11 @@ void check_counters(const Table* table) {
   for (uint64_t chunk = 0; rows.used_in(chunk, used) != 0; ++chunk) {
     const uint32_t before = __atomic_load_n(&rows.info(chunk).settled, __ATOMIC_ACQUIRE);
     uint32_t settled = 0;
-    for (uint32_t i = 0; i < rows.used_in(chunk, used); ++i) {
-      const rows::Xids xids = rows::Rows::xids(rows.versions_of(chunk)[i]);
-      settled += xids.xmin == rows::kFrozen && xids.xmax == rows::kNobody ? 1 : 0;
-    }
+    const auto first = static_cast<Slot>(chunk * table->layout.chunk_rows);
+    LWLockAcquire(table->lock(kVersionLock), LW_SHARED);
+    for (uint32_t i = 0; i < rows.used_in(chunk, used); ++i)
+      settled += rows::Rows::xids(rows.look(first + i)) == rows::Xids{rows::kFrozen, rows::kNobody} ? 1 : 0;
+    LWLockRelease(table->lock(kVersionLock));
     if (settled != before && __atomic_load_n(&rows.info(chunk).settled, __ATOMIC_ACQUIRE) == before)
       raise_wrong(table, "A chunk does not count its rows: chunk", chunk);
   }
@@ -87,10 +91,12 @@ void check_blocks(const Table* table) {
     const auto own = static_cast<TransactionId>(XidFromFullTransactionId(ReadNextFullTransactionId()));
     uint64_t before, after, expected = 0;
     if (!rows::Rows::read_live(block, own, &before)) continue;
+    LWLockAcquire(table->lock(kVersionLock), LW_SHARED);
     for (uint32_t i = 0; i < rows::kBlockRows; ++i) {
-      const rows::Xids xids = rows::Rows::xids(rows.version(first + i));
+      const rows::Xids xids = rows::Rows::xids(rows.look(first + i));
       expected |= uint64_t{xids.xmin != rows::kNobody && xids.xmax == rows::kNobody} << i;
     }
+    LWLockRelease(table->lock(kVersionLock));
     if (before != expected && rows::Rows::read_live(block, own, &after) && before == after)
       raise_wrong(table, "A block does not mark its rows: slot", first);
   }

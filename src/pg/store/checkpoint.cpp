@@ -92,7 +92,7 @@ class RowWriter {
   void write_slot(Slot slot, bool is_seen) {
     log::BaseRow row{slot};
     if (own_ == OwnRows::kInDoubt) {
-      const rows::Xids xids = rows::Rows::xids(table_->rows->version(slot));
+      const rows::Xids xids = own_xids(slot);
       const bool is_ended = is_own(xids.xmax);
       if (!is_seen && (!is_own(xids.xmin) || is_ended)) return;
       if (!is_seen) row.xmin = xid_;
@@ -102,6 +102,19 @@ class RowWriter {
     image_.clear();
     rows::append_row(table_->shape, cells_, &image_);
     throw_if_failed(writer_->add(row, image_));
+  }
+
+  /// The ids of a version, if this transaction may have changed it. Its block has open changes then.
+  rows::Xids own_xids(Slot slot) const {
+    const rows::Rows& rows = *table_->rows;
+    if (rows::Rows::stamp_of(rows.block_of(slot)).open == 0) return {rows::kNobody, rows::kNobody};
+    LWLock* lock = table_->lock(kVersionLock);
+    return guard([&rows, slot, lock] {
+      LWLockAcquire(lock, LW_SHARED);
+      const rows::Xids xids = rows::Rows::xids(rows.look(slot));
+      LWLockRelease(lock);
+      return xids;
+    });
   }
 
   static bool is_own(TransactionId xid) {

@@ -90,22 +90,21 @@ class Loader {
 
   Status insert(Slot slot, std::span<const rows::Cell> cells) {
     STROM_TRY(table_.rows->claim_slot(slot));
-    rows::Version& version = table_.rows->version(slot);
-    if (version.xmin != rows::kNobody)
+    if (table_.rows->has_row(slot))
       return Status(ErrorCode::kCorruptFile,
                     "files of store table \"" + std::string(table_.name) + "\" have two rows in one slot");
     STROM_TRY(table_.rows->write(slot, cells));
-    table_.rows->compare_and_set(slot, {rows::kNobody, rows::kNobody}, {rows::kFrozen, rows::kNobody});
+    table_.rows->load_version(slot);
     ++table_.shared->row_count;
     return Status::ok();
   }
 
   Status end(Slot slot) {
-    if (slot == rows::kNoSlot || slot >= table_.rows->used_slots() || table_.rows->version(slot).xmin == rows::kNobody)
+    if (slot == rows::kNoSlot || slot >= table_.rows->used_slots() || !table_.rows->has_row(slot))
       return Status(ErrorCode::kCorruptFile,
                     "the redo log of store table \"" + std::string(table_.name) + "\" ends a row that is not there");
     table_.rows->free_values(slot);
-    table_.rows->compare_and_set(slot, {rows::kFrozen, rows::kNobody}, {rows::kNobody, rows::kNobody});
+    table_.rows->unload_version(slot);
     --table_.shared->row_count;
     return Status::ok();
   }
@@ -165,7 +164,7 @@ class Loader {
     rows::Rows& all = *table_.rows;
     if (table_.key() >= 0)
       for (Slot slot = 1; slot < all.used_slots(); ++slot)
-        if (all.version(slot).xmin != rows::kNobody) all.link(all.bucket_of(slot), slot);
+        if (all.has_row(slot)) all.link(all.bucket_of(slot), slot);
     all.free_unclaimed();
   }
 

@@ -179,13 +179,19 @@ bool grow_memory(void* context, uint64_t offset, uint64_t bytes) {
   return error == 0;
 }
 
+void shrink_memory(void* context, uint64_t offset, uint64_t bytes) {
+  const auto* table = static_cast<const Table*>(context);
+  fallocate(table->descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+            static_cast<off_t>(bytes));
+}
+
 void map_memory(Table* table) {
   void* memory = ::strom::store::map_shared(table->descriptor, table->layout.bytes, PROT_READ | PROT_WRITE);
   if (memory == nullptr) throw_if_failed(base::os_error(errno, "could not map the memory of a store table"));
   table->memory = static_cast<uint8_t*>(memory);
   table->shared = reinterpret_cast<Shared*>(memory);
   table->rows = new rows::Rows(table->shape, table->layout, table->memory, &table->shared->rows);
-  table->rows->set_grow(grow_memory, table);
+  table->rows->set_grow(grow_memory, shrink_memory, table);
 }
 
 void unmap_memory(Table* table) {

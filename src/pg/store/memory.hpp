@@ -33,10 +33,13 @@ inline constexpr uint64_t kLogBuffer = 1 << 20;
 /// Locks in the memory. A session takes them in this order.
 enum : int {
   kGate,         // shared from before a transaction's redo is appended until it ends; exclusive: checkpoints
+  kFreezeLock,   // freeing pages of versions, which one process does at a time
+  kVersionLock,  // shared: reading versions without the lock of their bucket
   kRegionLock,   // the published region, and publishing the rows of a transaction
   kFirstBucket,  // kBucketLocks of them, for the index of the key
   kBucketLocks = 256,
-  kSlotsLock = kFirstBucket + kBucketLocks,
+  kPageLock = kFirstBucket + kBucketLocks,  // taking and freeing pages of versions
+  kSlotsLock,
   kHeapLock,
   kFlushLock,
   kAppendLock,
@@ -90,6 +93,7 @@ struct Table {
   Region* region = nullptr;  // see published.hpp
   bool is_stale = false;     // the catalogs may have changed
   EndedVersions ended;
+  TransactionId rest = 0;  // used by the worker: see free_pages()
 
   int key() const { return shape.key; }
   LWLock* lock(int which) const { return &shared->locks[which].lock; }
@@ -100,7 +104,7 @@ struct Table {
 };
 
 inline constexpr uint64_t kMemoryMagic = 0x314D454D54535024, kHeaderBytes = sizeof(Shared) + kLogBuffer;
-inline constexpr uint32_t kMemoryVersion = 5;
+inline constexpr uint32_t kMemoryVersion = 6;
 
 /// True for a foreign table of the wrapper gstore_fdw. May ereport.
 bool is_store_table(Relation relation);

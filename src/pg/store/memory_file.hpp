@@ -11,6 +11,8 @@ Status changed_layout(const char* name);
 
 /// posix_fallocate() for the table's memory; a rows::Grow function.
 bool grow_memory(void* table, uint64_t offset, uint64_t bytes);
+/// Punches a hole into the table's memory. A rows::Shrink.
+void shrink_memory(void* table, uint64_t offset, uint64_t bytes);
 
 /// Maps the file of table->descriptor. May throw.
 void map_memory(Table* table);

@@ -92,8 +92,7 @@ void fill(const Table* table, Region* to) {
   for (Slot slot = 1; slot < rows.used_slots(); ++slot) {
     constexpr Slot kOften = 0xFFFF;
     if ((slot & kOften) == 0) boundary::check_for_interrupts();
-    const rows::Xids xids = rows::Rows::xids(rows.version(slot));
-    if (xids.xmin == rows::kNobody || xids.xmax != rows::kNobody) continue;
+    if (!rows.has_row(slot)) continue;
     for (uint32_t i = 0; i < cells.size(); ++i) cells[i] = rows.read(slot, i);
     const uint64_t bytes = record_bytes_of(table, cells.data());
     record.resize(std::max<size_t>(record.size(), bytes / sizeof(uint64_t)));
@@ -136,7 +135,7 @@ void make_region(Table* table, uint32_t number) {
 
 /// True if everybody sees the version: its transaction has committed and set the bit, and the version has not ended.
 bool is_live(const Table* table, Slot slot) {
-  const rows::Version& version = table->rows->version(slot);
+  const rows::Version& version = table->rows->look(slot);
   const rows::Xids xids = rows::Rows::xids(version);
   const uint32_t aux = __atomic_load_n(&version.aux, __ATOMIC_ACQUIRE);
   if (xids.xmin == rows::kNobody || (aux & kXmaxCommitted) != 0) return false;
@@ -150,7 +149,7 @@ Slot find_live(const Table* table, const rows::Cell& key) {
   LWLock* lock = table->bucket_lock(bucket);
   LWLockAcquire(lock, LW_SHARED);
   Slot slot = rows.head(bucket);
-  while (slot != rows::kNoSlot && !(is_live(table, slot) && rows.has_key(slot, key))) slot = rows.version(slot).next;
+  while (slot != rows::kNoSlot && !(is_live(table, slot) && rows.has_key(slot, key))) slot = rows.next(slot);
   LWLockRelease(lock);
   return slot;
 }

@@ -1,6 +1,7 @@
 #include "pg/store/row_lock.hpp"
 
 #include "pg/compat/conditional_lock.hpp"
+#include "pg/store/freeze.hpp"
 #include "pg/store/server_headers.hpp"
 #include "pg/store/visibility.hpp"
 
@@ -23,18 +24,29 @@ struct Found {
   Slot follower;
 };
 
-/// The caller holds the bucket's lock, so that no writer interferes. Sets the bit that makes writers check for row
-/// locks.
-Found look_at(const Table* table, Slot slot) {
-  rows::Version& version = table->rows->version(slot);
+/// Sets the bit. The caller holds `lock`, the bucket's lock.
+void mark_locked(Table* table, Slot slot, LWLock* lock) {
+  boundary::RaisableError error;
+  table->rows->begin_change(slot, rows::kNobody);
+  const bool is_there = hold_page(table, slot, &error);
+  if (is_there) __atomic_fetch_or(&table->rows->version(slot).aux, kRowLocked, __ATOMIC_ACQ_REL);
+  table->rows->finish_change(slot);
+  if (is_there) return;
+  LWLockRelease(lock);
+  boundary::raise(error);
+}
+
+/// Takes the bucket's lock, so that no writer interferes. Sets the bit that makes writers check for row locks.
+Found look_at(Table* table, Slot slot) {
   LWLock* lock = table->lock_of_version(slot);
   LWLockAcquire(lock, LW_EXCLUSIVE);
+  const rows::Version& version = table->rows->look(slot);
   const rows::Xids xids = rows::Rows::xids(version);
   const uint32_t aux = __atomic_load_n(&version.aux, __ATOMIC_ACQUIRE);
   Found found{InvalidTransactionId, false, false, rows::kNoSlot};
   if (xids.xmax == rows::kNobody) {
     found.is_own = fate_of_xmin(version, xids) == Fate::kOwn;
-    __atomic_fetch_or(&version.aux, kRowLocked, __ATOMIC_ACQ_REL);
+    if ((aux & kRowLocked) == 0) mark_locked(table, slot, lock);
   } else if ((aux & kXmaxCommitted) != 0) {
     found.is_ended = true;
     found.follower = aux & kAuxMask;

@@ -60,10 +60,10 @@ void release_slot(Table* table, Slot slot) {
     const uint64_t bucket = rows.bucket_of(slot);
     LWLockAcquire(table->bucket_lock(bucket), LW_EXCLUSIVE);
     rows.unlink(bucket, slot);
-    rows.compare_and_set(slot, rows::Rows::xids(rows.version(slot)), {rows::kNobody, rows::kNobody});
+    rows.set_free(slot);
     LWLockRelease(table->bucket_lock(bucket));
   } else {
-    rows.compare_and_set(slot, rows::Rows::xids(rows.version(slot)), {rows::kNobody, rows::kNobody});
+    rows.set_free(slot);
   }
   rows.finish_change(slot);
   if (rows.has_heap()) {
@@ -85,8 +85,7 @@ void undo_last(Changes* changes) {
     rows::Version& version = rows.version(change.ended);
     LWLock* lock = table->lock_of_version(change.ended);
     LWLockAcquire(lock, LW_EXCLUSIVE);
-    const rows::Xids xids = rows::Rows::xids(version);
-    rows.compare_and_set(change.ended, xids, {xids.xmin, rows::kNobody});
+    rows.set_xmax(change.ended, rows::kNobody);
     const uint32_t locked = __atomic_load_n(&version.aux, __ATOMIC_ACQUIRE) & kRowLocked;
     __atomic_store_n(&version.aux, change.aux_before | locked, __ATOMIC_RELEASE);
     rows.finish_change(change.ended);
@@ -151,7 +150,7 @@ void publish_to_region(Changes* changes) {
     const Change& change = changes->list[i];
     bool is_last = false;
     if (change.made != rows::kNoSlot) {
-      const rows::Version& version = rows.version(change.made);
+      const rows::Version& version = rows.look(change.made);
       is_last = (__atomic_load_n(&version.aux, __ATOMIC_ACQUIRE) & kXmaxCommitted) == 0 && !is_ended_by_us(version);
       if (is_last)
         publish_row(table, region, change.made, changes->extents[i], changes->space);

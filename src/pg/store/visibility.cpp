@@ -68,19 +68,18 @@ Fate fate_of_xmin(const rows::Version& version, rows::Xids xids) {
 }
 
 bool is_visible(const Table* table, Slot slot, Snapshot snapshot) {
-  const rows::Version& version = table->rows->version(slot);
+  const rows::Version& version = table->rows->look(slot);
   const rows::Xids xids = rows::Rows::xids(version);
   if (xids.xmin == rows::kNobody) return false;
   if (xids.xmin == rows::kFrozen && xids.xmax == rows::kNobody) return true;
   return is_seen(table, slot, version, xids, snapshot);
 }
 
-/// The visible versions of a block, found by looking at each version.
-static uint64_t look_at_versions(const Table* table, Slot first, const rows::Version* versions, uint32_t count,
-                                 Snapshot snapshot) {
+/// The visible versions of a block, found by looking at each version. The caller holds the lock of versions.
+static uint64_t look_at_versions(const Table* table, Slot first, uint32_t count, Snapshot snapshot) {
   uint64_t word = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    const Quick quick = quick_look(versions[i], snapshot);
+    const Quick quick = quick_look(table->rows->look(first + i), snapshot);
     const bool is_seen = quick == Quick::kUnknown ? is_visible(table, first + i, snapshot) : quick == Quick::kSeen;
     word |= uint64_t{is_seen} << i;
   }
@@ -89,9 +88,9 @@ static uint64_t look_at_versions(const Table* table, Slot first, const rows::Ver
 
 uint32_t visible_bits(const Table* table, uint64_t chunk, uint32_t count, Snapshot snapshot, uint64_t* bits) {
   const rows::Block* blocks = table->rows->blocks_of(chunk);
-  const rows::Version* versions = table->rows->versions_of(chunk);
   const Slot first = static_cast<Slot>(chunk * table->layout.chunk_rows);
   uint32_t seen = 0;
+  bool is_locked = false;
   for (uint32_t begin = 0; begin < count; begin += rows::kBlockRows) {
     const rows::Block& block = blocks[begin / rows::kBlockRows];
     const uint32_t end = std::min(rows::kBlockRows, count - begin);
@@ -100,11 +99,14 @@ uint32_t visible_bits(const Table* table, uint64_t chunk, uint32_t count, Snapsh
       // Slots that came into use meanwhile are for later snapshots.
       if (end < rows::kBlockRows) word &= (uint64_t{1} << end) - 1;
     } else {
-      word = look_at_versions(table, first + begin, versions + begin, end, snapshot);
+      if (!is_locked) LWLockAcquire(table->lock(kVersionLock), LW_SHARED);
+      is_locked = true;
+      word = look_at_versions(table, first + begin, end, snapshot);
     }
     bits[begin / rows::kBlockRows] = word;
     seen += static_cast<uint32_t>(__builtin_popcountll(word));
   }
+  if (is_locked) LWLockRelease(table->lock(kVersionLock));
   return seen;
 }
 
@@ -116,10 +118,10 @@ bool is_removable(const rows::Version& version, GlobalVisState* horizon) {
   return GlobalVisTestIsRemovableXid(horizon, xids.xmax);
 }
 
-bool is_freezable(const rows::Version& version, GlobalVisState* horizon) {
-  const rows::Xids xids = rows::Rows::xids(version);
+bool is_freezable(const rows::Version& version, rows::Xids xids, GlobalVisState* horizon) {
   if (xids.xmin == rows::kNobody || xids.xmin == rows::kFrozen || (aux_of(version) & kXminCommitted) == 0) return false;
-  return GlobalVisTestIsRemovableXid(horizon, xids.xmin);
+  // Else the slot may be another version's, and so may the bit.
+  return rows::Rows::xids(version) == xids && GlobalVisTestIsRemovableXid(horizon, xids.xmin);
 }
 
 }  // namespace strom::pg::store

@@ -20,6 +20,7 @@ Fate fate_of(TransactionId xid);
 /// The state of the transaction that made a version, which must not be free.
 Fate fate_of_xmin(const rows::Version& version, rows::Xids xids);
 
+/// The caller holds a lock as for rows::Rows::look().
 bool is_visible(const Table* table, Slot slot, Snapshot snapshot);
 
 /// Sets a bit for each of the first `count` slots of a chunk, least significant first: whether `snapshot` sees it.
@@ -28,7 +29,7 @@ uint32_t visible_bits(const Table* table, uint64_t chunk, uint32_t count, Snapsh
 
 /// True if nobody can see the version any more and its transactions are finished, so that its slot may be used again.
 bool is_removable(const rows::Version& version, GlobalVisState* horizon);
-/// True if everybody sees that the version was made.
-bool is_freezable(const rows::Version& version, GlobalVisState* horizon);
+/// True if everybody sees that the version, in which `xids` were read, was made.
+bool is_freezable(const rows::Version& version, rows::Xids xids, GlobalVisState* horizon);
 
 }  // namespace strom::pg::store

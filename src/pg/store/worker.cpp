@@ -15,6 +15,7 @@
 #include "pg/store/change.hpp"
 #include "pg/store/checkpoint.hpp"
 #include "pg/store/control.hpp"
+#include "pg/store/freeze.hpp"
 #include "pg/store/memory_file.hpp"
 #include "pg/store/published.hpp"
 #include "pg/store/redo.hpp"
@@ -26,9 +27,11 @@ namespace strom::pg::store {
 
 namespace {
 
-constexpr int kLookMs = 200;        // like wal_writer_delay
-constexpr int kLooksForTables = 5;  // rounds between two searches for tables: once a second
-constexpr int kIdleLooks = 300;     // rounds without tables before the worker ends: a minute
+constexpr int kLookMs = 200;           // like wal_writer_delay
+constexpr int kLooksForTables = 5;     // rounds between two searches for tables: once a second
+constexpr int kLooksForPages = 25;     // rounds between two searches for pages of versions at rest: five seconds
+constexpr uint32_t kFewestPages = 16;  // in a chunk: freeing a few pages costs nearly as much as freeing all of them
+constexpr int kIdleLooks = 300;        // rounds without tables before the worker ends: a minute
 constexpr uint64_t kOldXids = 50'000'000;
 
 std::map<std::string, std::unique_ptr<Table>>& tables() {
@@ -66,6 +69,18 @@ void forget_dropped_databases() {
   }
 }
 
+/// Frees the pages of versions that nobody has changed since the last call. May ereport.
+void free_pages(Table* table) {
+  const TransactionId rest = table->rest, next = XidFromFullTransactionId(ReadNextFullTransactionId());
+  table->rest = next;
+  if (!TransactionIdIsNormal(rest) || !has_pages_at_rest(table, rest, kFewestPages)) return;
+  StartTransactionCommand();
+  PushActiveSnapshot(GetTransactionSnapshot());
+  freeze(table, nullptr, rest, kFewestPages);
+  PopActiveSnapshot();
+  CommitTransactionCommand();
+}
+
 /// May ereport.
 void serve(Table* table) {
   if (Region* region = region_of(table); region != nullptr) region->writer.beat(now_us());
@@ -96,9 +111,13 @@ void serve_all() {
     boundary::entry([] { forget_dropped_databases(); });
     CommitTransactionCommand();
   }
+  static int pauses = 0;
+  const bool is_time_for_pages = pauses++ % kLooksForPages == 0;
   for (auto& [path, table] : tables()) {
     CHECK_FOR_INTERRUPTS();
-    if (table->shared->state == static_cast<uint32_t>(MemoryState::kReady)) serve(table.get());
+    if (table->shared->state != static_cast<uint32_t>(MemoryState::kReady)) continue;
+    serve(table.get());
+    if (is_time_for_pages) free_pages(table.get());
   }
 }
 

@@ -36,11 +36,15 @@ void add_to(uint32_t* counter, int by) {
 
 // Slots
 
-Status Rows::add_chunk() {
+Status Rows::add_chunk(PageState pages) {
   if (state_->chunks == layout_->chunks)
     return {ErrorCode::kOverBudget, "all slots of a store table are in use, those of old versions included"};
   const uint64_t begin = layout_->chunk_begin + state_->chunks * layout_->chunk_bytes;
-  if (grow_ != nullptr && !grow_(grow_context_, begin, layout_->chunk_used)) return no_memory();
+  const uint64_t skipped = pages == PageState::kGone ? layout_->blocks : 0;
+  if (grow_ != nullptr && !grow_(grow_context_, begin + skipped, layout_->chunk_used - skipped)) return no_memory();
+  const auto first = static_cast<Slot>(uint64_t{state_->chunks} * layout_->chunk_rows);
+  for (Slot slot = first; slot - first < layout_->chunk_rows; slot += kPageRows)
+    __atomic_store_n(page_at(slot), static_cast<uint8_t>(pages), __ATOMIC_RELEASE);
   ++state_->chunks;
   return Status::ok();
 }
@@ -48,40 +52,48 @@ Status Rows::add_chunk() {
 Result<Slot> Rows::take_slot() {
   if (state_->free_head != kNoSlot) {
     const Slot slot = state_->free_head;
-    state_->free_head = version(slot).next;
+    state_->free_head = next(slot);
     --state_->free_slots;
     return slot;
   }
   const Slot slot = std::max<Slot>(state_->next_unused, 1);
-  if (slot >= static_cast<uint64_t>(state_->chunks) * layout_->chunk_rows) STROM_TRY(add_chunk());
+  if (slot >= static_cast<uint64_t>(state_->chunks) * layout_->chunk_rows) STROM_TRY(add_chunk(PageState::kPresent));
   __atomic_store_n(&state_->next_unused, slot + 1, __ATOMIC_RELEASE);
   return slot;
 }
 
+void Rows::give_slot(Slot slot) {
+  next(slot) = state_->free_head;
+  state_->free_head = slot;
+  ++state_->free_slots;
+}
+
+// Loading
+
 Status Rows::claim_slot(Slot slot) {
   if (slot == kNoSlot || slot >= layout_->slots)
     return {ErrorCode::kCorruptFile, "slot " + std::to_string(slot) + " does not exist in a store table"};
-  while (slot >= static_cast<uint64_t>(state_->chunks) * layout_->chunk_rows) STROM_TRY(add_chunk());
+  while (slot >= static_cast<uint64_t>(state_->chunks) * layout_->chunk_rows) STROM_TRY(add_chunk(PageState::kGone));
   if (slot >= state_->next_unused) state_->next_unused = slot + 1;
   return Status::ok();
 }
 
-void Rows::free_unclaimed() {
-  for (Slot slot = std::max<Slot>(state_->next_unused, 1) - 1; slot > 0; --slot)
-    if (version(slot).xmin == kNobody) {
-      version(slot).next = state_->free_head;
-      state_->free_head = slot;
-      ++state_->free_slots;
-    }
+void Rows::load_version(Slot slot) const {
+  block_of(slot).live |= uint64_t{1} << (slot % kBlockRows);
+  ++info(slot / layout_->chunk_rows).settled;
 }
 
-void Rows::give_slot(Slot slot) {
-  Version& freed = version(slot);
-  freed.aux = 0;
-  freed.next = state_->free_head;
-  state_->free_head = slot;
-  ++state_->free_slots;
+void Rows::unload_version(Slot slot) const {
+  block_of(slot).live &= ~(uint64_t{1} << (slot % kBlockRows));
+  --info(slot / layout_->chunk_rows).settled;
 }
+
+void Rows::free_unclaimed() {
+  for (Slot slot = std::max<Slot>(state_->next_unused, 1) - 1; slot > 0; --slot)
+    if (!has_row(slot)) give_slot(slot);
+}
+
+// Versions
 
 bool Rows::compare_and_set(Slot slot, Xids before, Xids after) const {
   uint64_t expected = before.xmin | (uint64_t{before.xmax} << 32);
@@ -103,6 +115,16 @@ bool Rows::compare_and_set(Slot slot, Xids before, Xids after) const {
   return true;
 }
 
+void Rows::set_xmax(Slot slot, uint32_t xmax) const {
+  for (Xids before = xids(version(slot)); !compare_and_set(slot, before, {before.xmin, xmax});)
+    before = xids(version(slot));
+}
+
+void Rows::set_free(Slot slot) const {
+  while (!compare_and_set(slot, xids(version(slot)), {kNobody, kNobody})) {
+  }
+}
+
 void Rows::begin_change(Slot slot, uint32_t xid) const {
   constexpr uint64_t kOneOpen = uint64_t{1} << 32;
   uint64_t* stamp = &block_of(slot).stamp;
@@ -110,7 +132,7 @@ void Rows::begin_change(Slot slot, uint32_t xid) const {
   do {
     const auto newest = static_cast<uint32_t>(before);
     after = before - newest + later_xid(newest, xid) + kOneOpen;
-  } while (!__atomic_compare_exchange_n(stamp, &before, after, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+  } while (!__atomic_compare_exchange_n(stamp, &before, after, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE));
 }
 
 void Rows::finish_changes(Slot slot, uint32_t count) const {
@@ -125,6 +147,80 @@ bool Rows::read_live(const Block& block, uint32_t xid, uint64_t* live) {
   // A change that is visible in `live` has set its stamp before.
   const Stamp after = stamp_of(block);
   return after.open == 0 && after.newest == before.newest;
+}
+
+// Pages of versions. A writer announces its change in the block first, and reads the page's state after. The process
+// that frees the page does it the other way round. So one of the two sees the other.
+
+namespace {
+
+constexpr auto kGone = static_cast<uint8_t>(PageState::kGone);
+constexpr auto kReleased = static_cast<uint8_t>(PageState::kReleased);
+constexpr auto kPresent = static_cast<uint8_t>(PageState::kPresent);
+constexpr auto kLeaving = static_cast<uint8_t>(PageState::kLeaving);
+
+bool turn(uint8_t* page, uint8_t before, uint8_t after) {
+  return __atomic_compare_exchange_n(page, &before, after, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+}  // namespace
+
+bool Rows::keep_page(Slot slot) const {
+  uint8_t* page = page_at(slot);
+  for (;;) {
+    const uint8_t state = __atomic_load_n(page, __ATOMIC_SEQ_CST);
+    if (state == kPresent) return true;
+    if (state != kLeaving) return false;
+    if (turn(page, kLeaving, kPresent)) return true;
+  }
+}
+
+Status Rows::bring_page(Slot slot) const {
+  // A released page is left as it is, since others may still read it.
+  if (keep_page(slot) || turn(page_at(slot), kReleased, kPresent)) return Status::ok();
+  const Slot first = slot / kPageRows * kPageRows;
+  if (grow_ != nullptr && !grow_(grow_context_, offset_of_page(first), kPageRows * sizeof(Version))) return no_memory();
+  for (Slot at = first; at < first + kPageRows; ++at) version(at) = has_row(at) ? kSettledVersion : kFreeVersion;
+  __atomic_store_n(page_at(first), kPresent, __ATOMIC_SEQ_CST);
+  return Status::ok();
+}
+
+bool Rows::may_leave(Slot first, uint32_t refuses) const {
+  for (Slot begin = first; begin < first + kPageRows; begin += kBlockRows) {
+    const Block& block = block_of(begin);
+    if (__atomic_load_n(&block.stamp, __ATOMIC_SEQ_CST) >> 32 != 0) return false;
+    const uint64_t live = __atomic_load_n(&block.live, __ATOMIC_ACQUIRE);
+    for (Slot slot = begin; slot < begin + kBlockRows; ++slot) {
+      const bool is_live = (live >> (slot % kBlockRows) & 1) != 0;
+      if (xids(version(slot)) != Xids{is_live ? kFrozen : kNobody, kNobody}) return false;
+      if (is_live && (__atomic_load_n(&version(slot).aux, __ATOMIC_ACQUIRE) & refuses) != 0) return false;
+    }
+  }
+  return true;
+}
+
+bool Rows::begin_release(Slot first) const {
+  turn(page_at(first), kPresent, kLeaving);
+  return !is_away(page_state(first));
+}
+
+bool Rows::release_page(Slot first, uint32_t refuses) const {
+  uint8_t* page = page_at(first);
+  if (page_state(first) != PageState::kLeaving) return false;
+  if (may_leave(first, refuses)) return turn(page, kLeaving, kReleased);
+  turn(page, kLeaving, kPresent);
+  return false;
+}
+
+void Rows::drop_pages(Slot first, uint32_t count) const {
+  const Slot end = first + count * kPageRows;
+  while (first < end) {
+    Slot next = first;
+    while (next < end && turn(page_at(next), kReleased, kGone)) next += kPageRows;
+    if (next != first && shrink_ != nullptr)
+      shrink_(grow_context_, offset_of_page(first), (next - first) * sizeof(Version));
+    first = next + kPageRows;
+  }
 }
 
 // Values
@@ -247,14 +343,14 @@ uint64_t Rows::bucket_of(const Cell& key) const {
 }
 
 void Rows::link(uint64_t bucket, Slot slot) const {
-  version(slot).next = head(bucket);
+  next(slot) = head(bucket);
   __atomic_store_n(&head(bucket), slot, __ATOMIC_RELEASE);
 }
 
 bool Rows::unlink(uint64_t bucket, Slot slot) const {
-  for (Slot* link = &head(bucket); *link != kNoSlot; link = &version(*link).next)
+  for (Slot* link = &head(bucket); *link != kNoSlot; link = &next(*link))
     if (*link == slot) {
-      *link = version(slot).next;
+      *link = next(slot);
       return true;
     }
   return false;

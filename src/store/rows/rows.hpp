@@ -21,9 +21,18 @@ struct alignas(16) Version {
   uint32_t xmin;  // kNobody: the slot is free
   uint32_t xmax;  // kNobody: the version has not ended
   uint32_t aux;   // for the callers
-  Slot next;      // in the bucket's chain, or in the list of free slots
 };
-static_assert(sizeof(Version) == 16);
+static_assert(sizeof(Version) == 16 && sizeof(Version) * kPageRows == 4096);
+
+/// The state of a page with the versions of kPageRows slots. It needs no memory if all versions are free or settled,
+/// since Block::live says which of them are settled.
+enum class PageState : uint8_t {
+  kGone = 0,      // the page has no memory, and must not be read
+  kReleased = 1,  // the same, but it still has its memory
+  kPresent = 2,
+  kLeaving = 3,  // as kPresent for readers; writers set kPresent before they change a version
+};
+inline bool is_away(PageState state) { return state <= PageState::kReleased; }
 
 struct Xids {
   uint32_t xmin, xmax;
@@ -50,7 +59,10 @@ struct Stamp {
 };
 
 /// The later of two transaction ids, which wrap around.
-inline uint32_t later_xid(uint32_t a, uint32_t b) { return a == kNobody || static_cast<int32_t>(b - a) > 0 ? b : a; }
+inline uint32_t later_xid(uint32_t a, uint32_t b) {
+  if (a == kNobody || b == kNobody) return a | b;
+  return static_cast<int32_t>(b - a) > 0 ? b : a;
+}
 
 inline constexpr uint32_t kHeapClasses = 160;
 
@@ -70,13 +82,15 @@ struct RowsState {
 
 /// Allocates memory for bytes [offset, offset + bytes). False: no memory.
 using Grow = bool (*)(void* context, uint64_t offset, uint64_t bytes);
+/// Gives the memory back. The bytes are undefined until the next Grow.
+using Shrink = void (*)(void* context, uint64_t offset, uint64_t bytes);
 
 class Rows {
  public:
   /// `layout` and the memory outlive this object.
   Rows(const Shape& shape, const Layout& layout, uint8_t* memory, RowsState* state)
       : shape_(&shape), layout_(&layout), memory_(memory), state_(state) {}
-  void set_grow(Grow grow, void* context) { grow_ = grow, grow_context_ = context; }
+  void set_grow(Grow grow, Shrink shrink, void* context) { grow_ = grow, shrink_ = shrink, grow_context_ = context; }
 
   const Shape& shape() const { return *shape_; }
   const Layout& layout() const { return *layout_; }
@@ -86,21 +100,41 @@ class Rows {
 
   /// Takes a slot for a new version. Errors: kOverBudget (all are in use), kOutOfMemory.
   Result<Slot> take_slot();
-  /// Takes a given slot, for a version from a file. Errors: kCorruptFile, kOutOfMemory.
-  Status claim_slot(Slot slot);
-  /// Frees the slots below next_unused that were not claimed.
-  void free_unclaimed();
   void give_slot(Slot slot);
   uint32_t used_slots() const { return __atomic_load_n(&state_->next_unused, __ATOMIC_ACQUIRE); }
   /// The number of slots that take_slot() can still return.
   uint64_t spare_slots() const { return layout_->slots - state_->next_unused + state_->free_slots; }
 
+  // ---- Loading, by a process that has the memory for itself. The loaded versions take no memory.
+
+  /// Takes a given slot, for a version from a file. Errors: kCorruptFile, kOutOfMemory.
+  Status claim_slot(Slot slot);
+  /// Makes a settled version in a claimed slot that is free; and frees it again.
+  void load_version(Slot slot) const;
+  void unload_version(Slot slot) const;
+  /// Frees the slots below next_unused that have no version.
+  void free_unclaimed();
+
   // ---- Versions
 
+  /// The version in a slot. The caller holds the lock of the bucket, of versions or of the region, or has an open
+  /// change in the block.
+  const Version& look(Slot slot) const {
+    for (;;) {
+      if (!is_away(page_state(slot))) return version(slot);
+      const bool live = has_row(slot);
+      // Else a writer has taken the page back, and the bit may already show a change that not everybody sees.
+      if (is_away(page_state(slot))) return live ? kSettledVersion : kFreeVersion;
+    }
+  }
+  /// The version itself. Its page must be present.
   Version& version(Slot slot) const {
     return reinterpret_cast<Version*>(chunk_at(slot / layout_->chunk_rows))[slot % layout_->chunk_rows];
   }
-  Version* versions_of(uint64_t chunk) const { return reinterpret_cast<Version*>(chunk_at(chunk)); }
+  /// True if the version was made and has not ended.
+  bool has_row(Slot slot) const {
+    return (__atomic_load_n(&block_of(slot).live, __ATOMIC_ACQUIRE) >> (slot % kBlockRows) & 1) != 0;
+  }
   static Xids xids(const Version& version) {
     const uint64_t both = __atomic_load_n(reinterpret_cast<const uint64_t*>(&version), __ATOMIC_ACQUIRE);
     return {static_cast<uint32_t>(both), static_cast<uint32_t>(both >> 32)};
@@ -108,13 +142,32 @@ class Rows {
   /// Changes both ids if they equal `before`, and updates the counters of settled and ended versions. Returns whether
   /// it did.
   bool compare_and_set(Slot slot, Xids before, Xids after) const;
+  /// The caller alone may change xmax and free the slot. Others may still set xmin to kFrozen at any time.
+  void set_xmax(Slot slot, uint32_t xmax) const;
+  void set_free(Slot slot) const;
   Block& block_of(Slot slot) const {
     return blocks_of(slot / layout_->chunk_rows)[slot % layout_->chunk_rows / kBlockRows];
   }
   Block* blocks_of(uint64_t chunk) const { return reinterpret_cast<Block*>(chunk_at(chunk) + layout_->blocks); }
   /// Called before a transaction makes or ends a version. It calls finish_change() after it has marked the version as
-  /// committed, or has undone the change.
+  /// committed, or has undone the change. `xid` is kNobody for other changes.
   void begin_change(Slot slot, uint32_t xid) const;
+  /// Called after begin_change(). True: the page is present, and stays so until finish_change(). False: bring_page()
+  /// has to take it back.
+  bool keep_page(Slot slot) const;
+  /// Takes the page back, after begin_change(). The caller holds the lock of pages. Errors: kOutOfMemory.
+  Status bring_page(Slot slot) const;
+  /// The first of three steps to free a page, which one process takes at a time. False: the page is not present.
+  bool begin_release(Slot first) const;
+  /// The second step, when everybody who held a lock for look() at begin_release() has released it. True: all versions
+  /// are free or settled, no change is open, and no aux has bits of `refuses`. Nobody reads the page from then on.
+  bool release_page(Slot first, uint32_t refuses) const;
+  /// The last step for `count` pages, when everybody who held such a lock at release_page() has released it. The caller
+  /// holds the lock of pages.
+  void drop_pages(Slot first, uint32_t count) const;
+  PageState page_state(Slot slot) const {
+    return static_cast<PageState>(__atomic_load_n(page_at(slot), __ATOMIC_SEQ_CST));
+  }
   void finish_change(Slot slot) const { finish_changes(slot, 1); }
   /// Finishes `count` changes in the block of `slot`.
   void finish_changes(Slot slot, uint32_t count) const;
@@ -192,7 +245,11 @@ class Rows {
     const uint64_t row = slot % layout_->chunk_rows;
     touch(values(slot / layout_->chunk_rows, key) + row * shape_->columns[key].value_bytes());
   }
-  void fetch_version(Slot slot) const { touch(reinterpret_cast<const uint8_t*>(&version(slot))); }
+  /// The caller holds the lock of versions.
+  void fetch_version(Slot slot) const {
+    touch(reinterpret_cast<const uint8_t*>(&look(slot)));
+    touch(reinterpret_cast<const uint8_t*>(&next(slot)));
+  }
   /// Prefetches the memory that free_values() needs.
   void fetch_values(Slot slot) const {
     const uint64_t chunk = slot / layout_->chunk_rows, row = slot % layout_->chunk_rows;
@@ -200,18 +257,31 @@ class Rows {
       if (shape_->columns[i].form == Form::kView)
         __builtin_prefetch(chunk_at(chunk) + layout_->values[i] + row * shape_->columns[i].value_bytes(), 1);
   }
+  /// The next slot in the bucket's chain, or in the list of free slots.
+  Slot& next(Slot slot) const {
+    return reinterpret_cast<Slot*>(chunk_at(slot / layout_->chunk_rows) + layout_->links)[slot % layout_->chunk_rows];
+  }
   void link(uint64_t bucket, Slot slot) const;
   /// False when the slot is not in the chain.
   bool unlink(uint64_t bucket, Slot slot) const;
 
  private:
+  static constexpr Version kSettledVersion{kFrozen, kNobody, 0}, kFreeVersion{kNobody, kNobody, 0};
+
+  uint8_t* page_at(Slot slot) const { return memory_ + layout_->pages + slot / kPageRows; }
+  /// The offset of a page in the memory.
+  uint64_t offset_of_page(Slot first) const {
+    return layout_->chunk_begin + first / layout_->chunk_rows * layout_->chunk_bytes +
+           first % layout_->chunk_rows * sizeof(Version);
+  }
+  bool may_leave(Slot first, uint32_t refuses) const;
   static void touch(const uint8_t* at) {
     const uint8_t byte = __atomic_load_n(at, __ATOMIC_RELAXED);
     asm volatile("" : : "r"(byte));
   }
   uint8_t* chunk_at(uint64_t chunk) const { return memory_ + layout_->chunk_begin + chunk * layout_->chunk_bytes; }
   Cell read_view(const uint8_t* value) const;
-  Status add_chunk();
+  Status add_chunk(PageState pages);
   Status mark_null(Slot slot, uint32_t column) const;
   Result<uint64_t> take_heap(uint32_t bytes) const;
   void give_heap(uint64_t offset, uint32_t bytes) const;
@@ -221,6 +291,7 @@ class Rows {
   uint8_t* memory_;
   RowsState* state_;
   Grow grow_ = nullptr;
+  Shrink shrink_ = nullptr;
   void* grow_context_ = nullptr;
 };
 

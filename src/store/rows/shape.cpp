@@ -120,7 +120,8 @@ Layout layout_of(const Shape& shape, uint64_t header_bytes) {
     layout.bucket_count = static_cast<uint64_t>(static_cast<double>(shape.max_rows) * kBucketsPerRow) + kLine;
 
   layout.blocks = up(layout.chunk_rows * kVersionBytes, kPage);
-  uint64_t at = layout.blocks + up(layout.chunk_rows / kBlockRows * kBlockBytes, kPage);
+  layout.links = layout.blocks + up(layout.chunk_rows / kBlockRows * kBlockBytes, kPage);
+  uint64_t at = layout.links + up(layout.chunk_rows * sizeof(Slot), kPage);
   bool has_views = false;
   for (const Column& column : shape.columns) {
     layout.values.push_back(at);
@@ -135,7 +136,8 @@ Layout layout_of(const Shape& shape, uint64_t header_bytes) {
   layout.heads = up(header_bytes, kPage);
   layout.infos = layout.heads + up(layout.bucket_count * sizeof(Slot), kPage);
   layout.marks = layout.infos + up(layout.chunks * kInfoBytes, kPage);
-  layout.chunk_begin = layout.marks + up(layout.chunks * shape.columns.size(), kPage);
+  layout.pages = layout.marks + up(layout.chunks * shape.columns.size(), kPage);
+  layout.chunk_begin = layout.pages + up(layout.slots / kPageRows, kPage);
   layout.heap_begin = up(layout.chunk_begin + layout.chunks * layout.chunk_bytes, kPage);
   if (has_views) {
     constexpr uint64_t kMostHeap = uint64_t{256} << 30, kRowHeap = 16384;

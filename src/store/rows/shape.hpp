@@ -59,6 +59,7 @@ using Slot = uint32_t;
 inline constexpr Slot kNoSlot = 0;
 inline constexpr uint32_t kChunkRows = 65536;
 inline constexpr uint32_t kBlockRows = 64;
+inline constexpr uint32_t kPageRows = 256;                   // the versions of so many slots are a page of memory
 inline constexpr uint64_t kHeapSegment = uint64_t{1} << 30;  // a buffer of Arrow's views
 
 /// The offsets of the parts in the memory, in bytes.
@@ -66,10 +67,10 @@ struct Layout {
   uint32_t chunk_rows = 0;
   uint64_t slots = 0, chunks = 0;
   uint64_t bucket_count = 0;  // of the key's index; 0 if there is no key
-  uint64_t heads = 0, infos = 0, marks = 0, chunk_begin = 0, heap_begin = 0, heap_bytes = 0, bytes = 0;
+  uint64_t heads = 0, infos = 0, marks = 0, pages = 0, chunk_begin = 0, heap_begin = 0, heap_bytes = 0, bytes = 0;
   uint64_t chunk_bytes = 0;             // including the NULL flags, which get memory only when there are NULLs
   uint64_t chunk_used = 0;              // without the NULL flags
-  uint64_t blocks = 0;                  // offset in a chunk
+  uint64_t blocks = 0, links = 0;       // offsets in a chunk, which begins with its versions
   std::vector<uint64_t> values, nulls;  // offsets of each column in a chunk
   uint64_t null_bytes = 0;              // for one column in a chunk; a mark says whether there are any NULLs
 };

@@ -7,33 +7,12 @@
 #include <thread>
 #include <vector>
 
-#include "store/rows/rows.hpp"
+#include "test_rows.hpp"
 
 namespace strom::store::rows {
 namespace {
 
 constexpr Xids kFree{kNobody, kNobody};
-
-/// Rows in memory of the test's own.
-struct TestRows {
-  explicit TestRows(uint64_t max_rows) {
-    shape.columns.push_back({"k", "integer", Form::kFixed, 4, 23, -1});
-    shape.max_rows = max_rows;
-    layout = layout_of(shape, 4096);
-    memory.reset(static_cast<uint8_t*>(std::aligned_alloc(4096, layout.bytes)));
-    std::memset(memory.get(), 0, layout.bytes);
-    rows = std::make_unique<Rows>(shape, layout, memory.get(), &state);
-  }
-
-  struct Free {
-    void operator()(uint8_t* bytes) const { std::free(bytes); }
-  };
-  Shape shape;
-  Layout layout;
-  std::unique_ptr<uint8_t, Free> memory;
-  RowsState state{};
-  std::unique_ptr<Rows> rows;
-};
 
 TEST(Blocks, MarkWhatNobodyHasEnded) {
   TestRows test(1000);
