@@ -11,7 +11,7 @@ import statistics
 import sys
 import time
 from pathlib import Path
-from typing import Dict, List, Tuple
+from typing import Dict, Iterable, List, Tuple
 
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
@@ -24,10 +24,11 @@ import options  # noqa: E402
 import postgres  # noqa: E402
 import tables  # noqa: E402
 from options import say  # noqa: E402
-from workload import QUERIES, ensure_data  # noqa: E402
+from workload import QUERIES, TABLES, ensure_data  # noqa: E402
 
 WORKLOADS = ("arrow", "heap", "tpch")
 MOST_OF_BEFORE = 1.03  # times the time of the build before
+STATISTICS_TARGET = 1000
 WARMING_RUNS = 2  # the second one finds its columns in the cache
 
 
@@ -71,6 +72,7 @@ class Builds:
             files = tables.generate(arguments.data_dir / "tpch", arguments.tpch_scale)
             for server in self.servers.values():
                 tables.load(server, files, tables.label_of(arguments.tpch_scale))
+            self.analyze(tables.SCHEMA, tables.COLUMNS)
             return tables.SCHEMA
         ssbgen = arguments.build_dir.resolve() / "bench" / "ssb" / "ssbgen"
         data = ensure_data(arguments.scale, arguments.data_dir / "ssb", ssbgen, arguments.threads)
@@ -80,7 +82,15 @@ class Builds:
                 postgres.create_foreign_tables(server, data, schema)
             else:
                 postgres.load_heap_tables(server, data, schema, ssbgen, arguments.threads)
+        self.analyze(schema, TABLES)
         return schema
+
+    def analyze(self, schema: str, names: Iterable[str]) -> None:
+        """With samples so large that both servers see the same, and choose the same plans."""
+        for server in self.servers.values():
+            with server.connect(schema, default_statistics_target=STATISTICS_TARGET) as connection:
+                for name in names:
+                    connection.execute(f"analyze {name}")
 
     def connections(self, workload: str, schema: str) -> dict:
         settings = {"pg_strom.cpu_threads": self.arguments.threads, "jit": "off", "work_mem": "256MB",
