@@ -162,3 +162,22 @@ RESET ROLE;
 DROP TABLE parts, few, with_null, with_nan, made, made_too CASCADE;
 DROP OWNED BY strom_reader;
 DROP ROLE strom_reader;
+-- A condition with a correlated sub-query above the engine's join has PostgreSQL's price, which is that of few rows where
+-- the inner side is unique.
+SET max_parallel_workers_per_gather = 0;
+CREATE TABLE kinds (id int PRIMARY KEY, brand int NOT NULL);
+CREATE TABLE items (kind int NOT NULL, quantity int NOT NULL, price int NOT NULL);
+INSERT INTO kinds SELECT i, i % 100 FROM generate_series(1, 10000) i;
+INSERT INTO items SELECT 1 + i % 10000, (i / 10000 + i) * 7 % 50, i % 1000 FROM generate_series(1, 300000) i;
+CREATE INDEX ON items (kind);
+ANALYZE kinds; ANALYZE items;
+EXPLAIN (COSTS OFF) SELECT sum(price) FROM items o, kinds WHERE id = kind AND brand = 23
+  AND quantity < (SELECT avg(quantity) FROM items i WHERE i.kind = id);
+SELECT sum(price) FROM items o, kinds WHERE id = kind AND brand = 23
+  AND quantity < (SELECT avg(quantity) FROM items i WHERE i.kind = id);
+SET pg_strom.enabled = off;
+SELECT sum(price) FROM items o, kinds WHERE id = kind AND brand = 23
+  AND quantity < (SELECT avg(quantity) FROM items i WHERE i.kind = id);
+RESET pg_strom.enabled;
+RESET max_parallel_workers_per_gather;
+DROP TABLE items, kinds;

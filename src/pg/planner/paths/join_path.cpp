@@ -340,6 +340,28 @@ bool has_way(const EngineJoin* join) {
   return join->outer_keys != NIL || join->kind != JoinKind::kFull;  // PostgreSQL raises an error for conditions
 }
 
+// The joined rows of which `host_quals` leave `rows`. Where these are clamped to one, their selectivity says nothing
+// about the rows before it; the other conditions do.
+double rows_before(PlannerInfo* root, List* host_quals, const OfferedJoin& offer, double rows) {
+  const auto share_of = [&](List* clauses) {
+    return clauselist_selectivity(root, clauses, 0, JOIN_INNER, offer.extra->sjinfo);
+  };
+  double joined = rows / std::max(1e-6, share_of(host_quals));
+  if (offer.type == JOIN_INNER) {
+    List* others = list_difference_ptr(offer.extra->restrictlist, host_quals);
+    joined = std::min(joined, offer.outer->rows * offer.inner->rows * share_of(others));
+  }
+  return clamp_row_est(std::max(joined, rows));
+}
+
+// The share of `rows` joined rows for which PostgreSQL prices conditions on joined rows. Where the inner side is
+// unique, it prices them only for outer rows that it expects to pass them. Another price here would compare unlike
+// things.
+double evaluated_share(const OfferedJoin& offer, double rows) {
+  if (!offer.extra->inner_unique || rows <= 0) return 1;
+  return std::min(1.0, std::rint(offer.outer->rows * offer.extra->semifactors.outer_match_frac) / rows);
+}
+
 // Adds a path for `join` over `probing`, at `costs`.
 void add_chain(PlannerState* state, const OfferedJoin& offer, const EngineInput* probing, const EngineJoin& join,
                const EngineInput& costs, int operations, const List* host_quals) {
@@ -358,6 +380,7 @@ void add_chain(PlannerState* state, const OfferedJoin& offer, const EngineInput*
                   (join.scan != nullptr ? join.scan->weight : 0);
   input->host_quals = list_concat_copy(probing->host_quals, host_quals);
   cost_qual_eval(&input->host_cost, input->host_quals, state->root);
+  if (probing->host_quals == NIL) input->host_cost.per_tuple *= evaluated_share(offer, join.rows);
   remember(state, input);
   add_path(joinrel, reinterpret_cast<Path*>(make_engine_path(joinrel, joinrel->reltarget, input, nullptr)));
 }
@@ -383,9 +406,7 @@ void offer_chain(PlannerState* state, const OfferedJoin& offer, RelOptInfo* prob
   if (join.spatial != engine::plan::SpatialMatch::kNone) join.passes = pass_count(join.inner, join.spatial);
   if (!has_way(&join)) return;
   join.rows = expected_rows(root, joinrel, probing_rel, probing, &join);
-  if (host_quals != NIL)
-    join.rows = clamp_row_est(
-        join.rows / std::max(1e-6, clauselist_selectivity(root, host_quals, 0, JOIN_INNER, offer.extra->sjinfo)));
+  if (host_quals != NIL) join.rows = rows_before(root, host_quals, offer, join.rows);
 
   EngineInput costs = {};
   cost_join(&costs, probing, &join, operations, pairs_to_try(root, probing, &join));
