@@ -106,7 +106,7 @@ def tidy(tree, path, line_filter, most_seconds):
     return sorted(lines)
 
 
-def tidy_files(tree, paths, line_filter, everything, found_in):
+def tidy_files(tree, paths, filter_of, everything, found_in):
     """{path: what clang-tidy finds} of as many of the paths as can be begun in the time; found_in(path, lines) is called
     as they come, by one thread at a time."""
     waiting, lock, results = list(paths), threading.Lock(), {}
@@ -118,7 +118,7 @@ def tidy_files(tree, paths, line_filter, everything, found_in):
                 if not waiting or time.monotonic() > end:
                     return
                 path = waiting.pop(0)
-            found = tidy(tree, path, line_filter, MOST_SECONDS_OF_ALL if everything else MOST_SECONDS)
+            found = tidy(tree, path, filter_of(path), MOST_SECONDS_OF_ALL if everything else MOST_SECONDS)
             if found is not None:
                 with lock:
                     results[path] = found
@@ -151,7 +151,12 @@ def check_tidy(tree, everything=False, base=None, say=print):
     stamps_file = tree.root / STAMPS
     stamps = json.loads(stamps_file.read_text()) if stamps_file.exists() else {}
     stale = newest_first(tree, [path for path in paths if stamps.get(path) != wanted[path]])
-    names = [{"name": path, "lines": lines} for path, lines in changed.items()]
+
+    def filter_of(path):
+        """Of what the file includes only: one argument of a program has 128 kB at most."""
+        names = [{"name": below, "lines": changed[below]} for below in sorted(includes.closure(path)) if below in changed]
+        return [f"--line-filter={json.dumps(names, separators=(',', ':'))}"]
+
     stamps_file.parent.mkdir(parents=True, exist_ok=True)
 
     def stamp(path, lines):
@@ -162,7 +167,7 @@ def check_tidy(tree, everything=False, base=None, say=print):
         for line in lines if everything else []:
             say(f"        {line}")
 
-    results = tidy_files(tree, stale, [] if everything else [f"--line-filter={json.dumps(names)}"], everything, stamp)
+    results = tidy_files(tree, stale, (lambda path: []) if everything else filter_of, everything, stamp)
     say(f"        clang-tidy: {len(paths)} files, {len(paths) - len(stale)} clean before, {len(results)} checked now, "
         f"{len(stale) - len(results)} left to later runs")
     lines = sorted({line for found in results.values() for line in found})
