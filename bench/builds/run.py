@@ -6,6 +6,7 @@ over heap tables, and TPC-H; both builds run each query in turn. The exit status
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import statistics
 import sys
@@ -24,12 +25,12 @@ import options  # noqa: E402
 import postgres  # noqa: E402
 import tables  # noqa: E402
 from options import say  # noqa: E402
+from rounds import in_rounds  # noqa: E402
 from workload import QUERIES, TABLES, ensure_data  # noqa: E402
 
 WORKLOADS = ("arrow", "heap", "tpch")
 MOST_OF_BEFORE = 1.03  # times the time of the build before
 STATISTICS_TARGET = 1000
-WARMING_RUNS = 2  # the second one finds its columns in the cache
 
 
 def parse_arguments(given: List[str]) -> argparse.Namespace:
@@ -50,10 +51,7 @@ def parse_arguments(given: List[str]) -> argparse.Namespace:
 
 
 def statements(workload: str, scale: float) -> Dict[str, str]:
-    if workload != "tpch":
-        return {name: query.sql for name, query in QUERIES.items()}
-    paths = sorted((HERE.parent / "tpch" / "queries").glob("Q*.sql"))
-    return {path.stem: path.read_text().strip().rstrip(";").replace(":scale", f"{scale:g}") for path in paths}
+    return tables.statements(scale) if workload == "tpch" else {name: query.sql for name, query in QUERIES.items()}
 
 
 class Builds:
@@ -97,32 +95,31 @@ class Builds:
                     "max_parallel_workers_per_gather": self.arguments.threads}  # fmt: skip
         opened = {}
         for name, server in self.servers.items():
-            if workload == "heap":
-                postgres.read_into_pool(server, schema)
+            if workload != "arrow":
+                postgres.read_into_pool(server, schema, TABLES if workload == "heap" else tables.COLUMNS)
             opened[name] = server.connect(schema, **settings)
             opened[name].execute("load 'pg_strom'")
-            if workload == "tpch":
-                for table in tables.COLUMNS:
-                    opened[name].execute(f"select public.pg_prewarm('{table}')")
         return opened
 
     def measure(self, workload: str, query: str, statement: str, connections: dict) -> dict:
-        """The median times of both in milliseconds. The order alternates between rounds, so that disturbances of the
-        machine affect both alike."""
+        """The median times of both in milliseconds."""
         answers = {name: sorted(map(repr, connection.execute(statement).fetchall()))
                    for name, connection in connections.items()}  # fmt: skip
         equal = answers["before"] == answers["after"]
         if not equal:
             self.problems.append(f"{workload} {query}: the answers of the two builds differ")
-        times: Dict[str, List[float]] = {name: [] for name in connections}
-        names = list(connections)
-        for number in range(WARMING_RUNS + self.arguments.runs):
-            for name in names[number % 2 :] + names[: number % 2]:
-                start = time.perf_counter()
-                connections[name].execute(statement).fetchall()
-                if number >= WARMING_RUNS:
-                    times[name].append((time.perf_counter() - start) * 1e3)
-        medians = {f"{name}_ms": round(statistics.median(values), 4) for name, values in times.items()}
+
+        def once(connection) -> dict:
+            start = time.perf_counter()
+            connection.execute(statement).fetchall()
+            return {"ms": (time.perf_counter() - start) * 1e3}
+
+        # The answers came from the first run that warms. The second one finds its columns in the cache.
+        contenders = {name: functools.partial(once, connection) for name, connection in connections.items()}
+        measured, failures = in_rounds(contenders, self.arguments.runs)
+        if failures:
+            raise RuntimeError(f"{workload} {query}: {failures}")
+        medians = {f"{name}_ms": round(statistics.median(run["ms"] for run in runs), 4) for name, runs in measured.items()}
         of_before = round(medians["after_ms"] / medians["before_ms"], 4)
         return {"workload": workload, "query": query, **medians, "of_before": of_before, "equal": equal}
 

@@ -9,7 +9,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, Iterable, List, Optional, Tuple
 
 import psycopg
 import pyarrow as pa
@@ -78,13 +78,13 @@ def _comment(connection: psycopg.Connection, schema: str) -> Optional[str]:
     return found[0] if found else None
 
 
-def read_into_pool(server: Server, schema: str) -> None:
+def read_into_pool(server: Server, schema: str, names: Iterable[str] = TABLES) -> None:
     """Loads a table into shared buffers. A scan of a table larger than a quarter of them uses a ring and would leave
     nothing there."""
     with server.connect(schema) as connection:
         connection.execute("set client_min_messages = warning")
         connection.execute("create extension if not exists pg_prewarm schema public")
-        for table in TABLES:
+        for table in names:
             connection.execute("select public.pg_prewarm(%s::regclass)", (table,))
 
 

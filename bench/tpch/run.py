@@ -23,8 +23,8 @@ import chart  # noqa: E402
 import hardware  # noqa: E402
 import plans  # noqa: E402
 import report as reporting  # noqa: E402
-from postgres import Server  # noqa: E402
-from tables import COLUMNS, SCHEMA, declaration, generate, label_of, load  # noqa: E402
+from postgres import Server, read_into_pool  # noqa: E402
+from tables import COLUMNS, SCHEMA, declaration, generate, label_of, load, statements  # noqa: E402
 
 TIMEOUT_S = 300
 PUBLISHED = json.loads((HERE / "answers.json").read_text())  # the specification's, at scale 1, as far as they are compared
@@ -116,8 +116,7 @@ class Bench:
         self.engines, self.runs, self.scale = engines, runs, scale
         self.problems: List[str] = []
 
-    def query(self, name: str) -> List[dict]:
-        statement = (HERE / "queries" / f"{name}.sql").read_text().strip().rstrip(";").replace(":scale", f"{self.scale:g}")
+    def query(self, name: str, statement: str) -> List[dict]:
         answers, failures = {}, {}
         for engine in self.engines:
             try:
@@ -176,20 +175,20 @@ def main(given: List[str]) -> int:
     say("generating")
     label = label_of(arguments.scale)
     files = generate(arguments.data_dir, arguments.scale)
-    say("loading heap tables (once per scale)")
+    say("preparing heap tables (loaded once per scale)")
     load(server, files, label)
     engines: list = [Postgres(server, "pg_strom", True, arguments.threads),
                      Postgres(server, "postgres", False, arguments.threads)]  # fmt: skip
-    for name in COLUMNS:
-        engines[0].run(f"select public.pg_prewarm('{name}')")
+    read_into_pool(server, SCHEMA, COLUMNS)
     if not arguments.without_duckdb:
         engines.append(Duckdb(files, arguments.threads))
     bench = Bench(engines, arguments.runs, arguments.scale)
-    wanted = arguments.queries.split(",") if arguments.queries else [path.stem for path in sorted((HERE / "queries").glob("Q*"))]
+    queries = statements(arguments.scale)
+    wanted = arguments.queries.split(",") if arguments.queries else list(queries)
     results = []
     for name in wanted:
         say(f"measuring {name}")
-        results += bench.query(name)
+        results += bench.query(name, queries[name])
     machine = hardware.describe()
     report = {
         "benchmark": "TPC-H", "hardware": machine, "versions": {engine.name: engine.version for engine in engines}, "scale": arguments.scale,

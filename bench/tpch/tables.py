@@ -33,12 +33,19 @@ REFERENCES = (("nation", "n_regionkey", "region"), ("supplier", "s_nationkey", "
               ("partsupp", "ps_partkey", "part"), ("partsupp", "ps_suppkey", "supplier"), ("orders", "o_custkey", "customer"),
               ("lineitem", "l_orderkey", "orders"), ("lineitem", "l_partkey, l_suppkey", "partsupp"))  # fmt: skip
 SCHEMA = "tpch"
+QUERIES = Path(__file__).resolve().parent / "queries"
 DATA_VERSION = 3  # versions 1 and 2 had other rows than dbgen's
 
 
 def declaration(table: str) -> str:
     """The table's columns in SQL. None of them can be NULL."""
     return COLUMNS[table].replace(", ", " not null, ") + " not null"
+
+
+def statements(scale: float) -> Dict[str, str]:
+    """The queries by name, in order."""
+    paths = sorted(QUERIES.glob("Q*.sql"))
+    return {path.stem: path.read_text().strip().rstrip(";").replace(":scale", f"{scale:g}") for path in paths}
 
 
 def label_of(scale: float) -> str:
@@ -76,5 +83,4 @@ def load(server: Server, files: Dict[str, Path], label: str) -> None:
         for name, columns, other in REFERENCES:
             connection.execute(f"alter table {name} add foreign key ({columns}) references {other}")
         connection.execute("create index on orders (o_custkey); create index on lineitem (l_partkey, l_suppkey)")
-        connection.execute("create extension if not exists pg_prewarm schema public")
         connection.execute(f"comment on schema {SCHEMA} is '{label}'")
