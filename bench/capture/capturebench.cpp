@@ -149,6 +149,8 @@ class MemorySource final : public pcap2arrow::PacketSource {
   }
   void release() override {}
   pcap2arrow::SourceCounts counts() override { return {}; }
+  void mark_end() override {}
+  bool is_at_end() const override { return left_ <= 0; }
   void wake() override {}
 
  private:

@@ -35,10 +35,15 @@ def metadata(path):
         return {k.decode(): v.decode() for k, v in (file.schema.metadata or {}).items()}
 
 
-def is_capturing(process, count=1):
-    """Its sockets take packets: they have a protocol, and a filter no more."""
+def is_capturing(process, count=1, others=0):
+    """Its sockets take packets: they have a protocol, and no more the filter of one instruction, which takes nothing. `others`: of
+    other processes, which are counted with them."""
     lines = open(f"/proc/{process.pid}/net/packet").read().splitlines()[1:]
-    return sum(line.split()[3] == "0003" and line.split()[5] == "1" for line in lines) >= count
+    if sum(line.split()[3] == "0003" and line.split()[5] == "1" for line in lines) < count + others:
+        return False
+    sockets = subprocess.run(["ss", "-0bpnH"], capture_output=True, text=True, check=True).stdout
+    own = [text for text in re.split(r"\n(?=\S)", sockets) if f"pid={process.pid}," in text]
+    return len(own) >= count and not any("bpf filter (1):" in text for text in own)
 
 
 def capture(*options, name="out.arrow", interface="right", count=1):
@@ -213,7 +218,7 @@ for path, table in zip(files, tables):
     ok(len(seconds) == 1 and time.strftime("%H%M%S", time.localtime(seconds.pop())) in path.name, f"{path.name} is of one second")
 (OUT / "two").mkdir(exist_ok=True)
 both = [start("pcap2arrow", "-i", "right", "-o", OUT / "two" / "x_%Y.arrow", "-c", "500") for _ in range(2)]
-wait_until(lambda: all(is_capturing(process, 2) for process in both))
+wait_until(lambda: all(is_capturing(process, others=1) for process in both))
 time.sleep(0.1)
 send(frames[:600])
 for process in both:

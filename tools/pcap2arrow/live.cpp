@@ -35,6 +35,8 @@ constexpr int64_t kNano = 1000000000;
 constexpr int kWaitMilliseconds = 100;
 /// Packets that arrived before the end are in the ring by then.
 constexpr auto kLastWait = std::chrono::milliseconds(60);
+/// A source that gives nothing for so long has no more.
+constexpr auto kLongestWait = std::chrono::seconds(2);
 
 int64_t wall_time() {
   timespec time{};
@@ -113,7 +115,8 @@ class LiveCapture::Worker {
   BatchWriter writer_;
   std::unique_ptr<Batch> batch_;
   int64_t window_ = INT64_MIN;
-  Clock::time_point looked_ = Clock::now(), stopped_{};
+  Clock::time_point looked_ = Clock::now(), stopped_{}, last_packets_{};
+  bool is_marked_ = false;  // the source's end
 };
 
 /// Rows that were appended without packets.
@@ -199,9 +202,12 @@ void LiveCapture::Worker::look_at_losses() {
 bool LiveCapture::Worker::is_over(bool has_packets) {
   if (!capture_.stop_) return false;
   const auto now = Clock::now();
-  if (stopped_ == Clock::time_point{}) stopped_ = now;
-  if (has_packets) return now - stopped_ > 2 * kLastWait;
-  return now - stopped_ > kLastWait;
+  if (stopped_ == Clock::time_point{}) stopped_ = last_packets_ = now;
+  if (has_packets) last_packets_ = now;
+  if (now - stopped_ <= kLastWait) return false;
+  if (!is_marked_) source_.mark_end();
+  is_marked_ = true;
+  return source_.is_at_end() || now - last_packets_ > kLongestWait;
 }
 
 Status LiveCapture::Worker::run() {

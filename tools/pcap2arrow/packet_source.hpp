@@ -25,6 +25,10 @@ class PacketSource {
   /// The packets of the last next() are done with.
   virtual void release() = 0;
   virtual SourceCounts counts() = 0;
+  /// What has come by now is all that is wanted. Called once, after release().
+  virtual void mark_end() = 0;
+  /// Whether next() has given all of that, after release(). Some more may have come with it.
+  virtual bool is_at_end() const = 0;
   /// Ends the waiting of next(), for ever. Any thread.
   virtual void wake() = 0;
 };

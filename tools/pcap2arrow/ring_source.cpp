@@ -28,6 +28,7 @@ namespace strom::pcap2arrow {
 namespace {
 
 using format::packets::BlockSource;
+using format::packets::is_block_ready;
 using format::packets::Packet;
 
 constexpr unsigned short kRawIp = 519;  // ARPHRD_RAWIP of the kernel's header
@@ -96,6 +97,11 @@ class RingSource final : public PacketSource {
     format::packets::release_block(block());
     next_block_ = (next_block_ + 1) % block_count_;
     is_held_ = false;
+    if (wanted_blocks_ > 0) --wanted_blocks_;
+  }
+  void mark_end() override;
+  bool is_at_end() const override {
+    return wanted_blocks_ == 0 || (!is_block_ready(block()) && format::packets::is_block_empty(block()));
   }
   SourceCounts counts() override;
   void wake() override { (void)eventfd_write(event_, 1); }
@@ -120,6 +126,7 @@ class RingSource final : public PacketSource {
   int fd_ = -1, event_ = -1;
   uint8_t* memory_ = nullptr;
   int64_t block_count_ = 0, next_block_ = 0;
+  int64_t wanted_blocks_ = 0;  // since mark_end()
   bool is_held_ = false;
   bool is_down_ = false;  ///< went down, and may have come back
   BlockSource source_;
@@ -248,14 +255,14 @@ Status RingSource::look_at_interface() {
 
 Result<std::span<const Packet>> RingSource::next(int milliseconds) {
   packets_.clear();
-  if (!format::packets::is_block_ready(block())) {
+  if (!is_block_ready(block())) {
     pollfd wanted[] = {{fd_, POLLIN | POLLERR, 0}, {event_, POLLIN, 0}};
     const int ready = poll(wanted, 2, milliseconds);
     if (ready < 0 && errno != EINTR) return failed("could not wait for packets");
     eventfd_t ignored = 0;
     if (wanted[1].revents != 0) (void)eventfd_read(event_, &ignored);
     if ((wanted[0].revents & (POLLERR | POLLHUP)) != 0) STROM_TRY(look_at_error());
-    if (!format::packets::is_block_ready(block())) {
+    if (!is_block_ready(block())) {
       // Not at once: the last packets come when the kernel closes their block.
       if (is_down_ && ready == 0) STROM_TRY(look_at_interface());
       return std::span<const Packet>();
@@ -264,6 +271,13 @@ Result<std::span<const Packet>> RingSource::next(int milliseconds) {
   is_held_ = true;
   format::packets::read_block(block(), kBlock, source_, packets_);
   return std::span<const Packet>(packets_);
+}
+
+/// The blocks that the kernel has handed over, and the one that it fills.
+void RingSource::mark_end() {
+  int64_t ready = 0;
+  while (ready < block_count_ && is_block_ready(memory_ + (next_block_ + ready) % block_count_ * kBlock)) ++ready;
+  wanted_blocks_ = std::min(ready + 1, block_count_);
 }
 
 SourceCounts RingSource::counts() {

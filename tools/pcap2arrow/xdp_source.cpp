@@ -124,6 +124,8 @@ class XdpSource final : public PacketSource {
   Result<std::span<const Packet>> next(int milliseconds) override;
   void release() override;
   SourceCounts counts() override;
+  void mark_end() override { end_ = received_.producer(); }
+  bool is_at_end() const override { return static_cast<int32_t>(received_.consumer() - end_) >= 0; }
   void wake() override { (void)eventfd_write(event_.get(), 1); }
 
  private:
@@ -146,6 +148,7 @@ class XdpSource final : public PacketSource {
   Ring<xdp_desc> received_;
   Ring<uint64_t> free_;
   uint32_t taken_ = 0;  // of received_, by the last next()
+  uint32_t end_ = 0;    // of received_, since mark_end()
   int64_t received_count_ = 0;
   uint64_t dropped_before_ = 0;
   std::vector<Packet> packets_;

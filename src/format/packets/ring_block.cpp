@@ -38,6 +38,10 @@ bool is_block_ready(const uint8_t* block) {
   return (status & TP_STATUS_USER) != 0;
 }
 
+bool is_block_empty(const uint8_t* block) {
+  return __atomic_load_n(&reinterpret_cast<const tpacket_block_desc*>(block)->hdr.bh1.num_pkts, __ATOMIC_ACQUIRE) == 0;
+}
+
 void release_block(uint8_t* block) { __atomic_store_n(status_of(block), TP_STATUS_KERNEL, __ATOMIC_RELEASE); }
 
 BlockResult read_block(const uint8_t* block, int64_t size, const BlockSource& source, std::vector<Packet>& out) {

@@ -22,6 +22,8 @@ struct BlockResult {
 
 /// True when the kernel has handed the block over.
 bool is_block_ready(const uint8_t* block);
+/// True while the kernel has put no packet into its block.
+bool is_block_empty(const uint8_t* block);
 /// Appends the packets of a block of `size` bytes to `out`; they point into it. A packet that would lie outside of the
 /// block ends the list.
 BlockResult read_block(const uint8_t* block, int64_t size, const BlockSource& source, std::vector<Packet>& out);

@@ -1,11 +1,13 @@
-// Captures whose clock is set forward and back: which file each packet goes to.
+// Captures from memory: which file each packet goes to when the clock is set forward and back, and what the end takes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,13 +22,15 @@ constexpr int64_t kNoon = int64_t{1699963200} * kNano;  // 2023-11-14 12:00 UTC
 
 int64_t at(int64_t minutes, int64_t seconds = 0) { return kNoon + (minutes * 60 + seconds) * kNano; }
 
-/// Gives packets with these times, some at once.
+/// Gives packets with these times, some at once, and takes as long as is asked for.
 class TimedSource final : public PacketSource {
  public:
-  explicit TimedSource(std::vector<std::vector<int64_t>> times) : times_(std::move(times)) {}
+  explicit TimedSource(std::vector<std::vector<int64_t>> times, std::chrono::milliseconds pause = {})
+      : times_(std::move(times)), pause_(pause) {}
   Result<std::span<const format::packets::Packet>> next(int) override {
     packets_.clear();
     if (next_ == times_.size()) return std::span<const format::packets::Packet>();
+    std::this_thread::sleep_for(pause_);
     for (const int64_t time : times_[next_++]) {
       format::packets::Packet packet;
       packet.data = kBytes;
@@ -39,11 +43,14 @@ class TimedSource final : public PacketSource {
   }
   void release() override {}
   SourceCounts counts() override { return {}; }
+  void mark_end() override {}
+  bool is_at_end() const override { return next_ == times_.size(); }
   void wake() override {}
 
  private:
   static constexpr uint8_t kBytes[64] = {};
   std::vector<std::vector<int64_t>> times_;
+  const std::chrono::milliseconds pause_;
   std::vector<format::packets::Packet> packets_;
   size_t next_ = 0;
 };
@@ -82,6 +89,21 @@ class ClockJump : public testing::Test {
 
   std::filesystem::path folder_;
 };
+
+TEST_F(ClockJump, TheEndTakesAllThatHasComeHoweverLongThatTakes) {
+  Settings settings;
+  settings.interfaces = {"memory"};
+  settings.output.path = (folder_ / "slow.arrow").string();
+  settings.duration = 1;
+  constexpr int64_t kResults = 8;
+  std::vector<std::unique_ptr<PacketSource>> sources;
+  sources.push_back(std::make_unique<TimedSource>(std::vector<std::vector<int64_t>>(kResults, {at(0)}),
+                                                  std::chrono::milliseconds(300)));
+  tool::Progress progress({"none"});
+  const auto captured = capture_from(settings, std::move(sources), progress);
+  ASSERT_TRUE(captured.is_ok() && captured.value().failure.is_ok());
+  EXPECT_EQ(captured.value().written.rows, kResults);
+}
 
 TEST_F(ClockJump, FilesGoOnAfterTheClockWasSetBack) {
   const auto names = capture({{{at(0), at(0, 59)}, {at(300)}, {at(0, 10)}, {at(0, 20)}, {at(1)}, {at(300, 5)}}});
