@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import Callable, Dict, List, Tuple
+from typing import Callable, Dict, List, Sequence, Tuple, TypeVar
+
+T = TypeVar("T")
 
 
 class Memory(threading.Thread):
@@ -32,11 +34,17 @@ class Memory(threading.Thread):
         return self.kilobytes / 1024
 
 
+def turns(contenders: Sequence[T], number: int) -> List[T]:
+    """The contenders in the order of round `number`. Each round begins with another one, so that disturbances of the
+    machine affect all alike."""
+    first = number % len(contenders) if contenders else 0
+    return [*contenders[first:], *contenders[:first]]
+
+
 def in_rounds(contenders: Dict[str, Callable[[], dict]], runs: int,
               slow_s: float = float("inf")) -> Tuple[Dict[str, List[dict]], Dict[str, str]]:
-    """The measurements of each contender in `runs` rounds after a warming round, and the errors of those that failed.
-    Each round begins with another contender, so that disturbances of the machine affect all alike. A contender whose
-    "seconds" in the warming round exceed `slow_s` is measured only by that round."""
+    """The measurements of each contender in `runs` rounds of turns() after a warming round, and the errors of those
+    that failed. A contender whose "seconds" in the warming round exceed `slow_s` is measured only by that round."""
     measured: Dict[str, List[dict]] = {}
     failures: Dict[str, str] = {}
     for name, once in contenders.items():
@@ -47,6 +55,6 @@ def in_rounds(contenders: Dict[str, Callable[[], dict]], runs: int,
             failures[name] = str(error)
     alive = [name for name, found in measured.items() if not found]
     for number in range(runs if alive else 0):
-        for name in alive[number % len(alive):] + alive[:number % len(alive)]:
+        for name in turns(alive, number):
             measured[name].append(contenders[name]())
     return measured, failures

@@ -21,7 +21,8 @@ from pyarrow import ipc
 
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "ssb"))
+for folder in ("common", "ssb"):
+    sys.path.insert(0, str(HERE.parent / folder))
 sys.path.insert(0, str(HERE))
 
 import chart  # noqa: E402
@@ -29,6 +30,7 @@ import hardware  # noqa: E402
 import peers  # noqa: E402
 import postgres  # noqa: E402
 import report as reporting  # noqa: E402
+from rounds import turns  # noqa: E402
 from variants import BIG, FormDataSet, variants  # noqa: E402
 from workload import QUERIES, Rows, difference, ensure_data  # noqa: E402
 
@@ -141,8 +143,7 @@ class Benchmark:
         samples: Dict[str, List[float]] = {engine.name: [] for engine in engines}
         failures: Dict[str, str] = {}
         for number in range(self.arguments.runs + 2):  # two warming runs; the second one fills the column cache
-            first = number % len(engines)
-            for engine in engines[first:] + engines[:first]:
+            for engine in turns(engines, number):
                 if engine.name in failures:
                     continue
                 try:

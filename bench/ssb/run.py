@@ -17,12 +17,15 @@ from typing import Dict, List
 
 import psycopg
 
-import chart
-import hardware
-import peers
-import postgres
-import report as reporting
-from workload import QUERIES, DataSet, Rows, difference, ensure_data
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
+
+import chart  # noqa: E402
+import hardware  # noqa: E402
+import peers  # noqa: E402
+import postgres  # noqa: E402
+import report as reporting  # noqa: E402
+from rounds import turns  # noqa: E402
+from workload import QUERIES, DataSet, Rows, difference, ensure_data  # noqa: E402
 
 ARROW_SCHEMA, HEAP_SCHEMA, FIXED_COST_SCHEMA = "ssb_arrow", "ssb_heap", "ssb_fixed_cost"
 FIXED_COST_SCALE = 0.01
@@ -137,8 +140,7 @@ class Benchmark:
         return json.loads(output)["gb_per_s"]
 
     def measure_query(self, query: str) -> List[dict]:
-        """Runs each engine once to warm it. In the following rounds each engine has a turn. Each round begins with
-        another engine, so that disturbances of the machine affect all alike."""
+        """Runs each engine once to warm it. In the following rounds each engine has a turn."""
         answers: Dict[str, Rows] = {}
         failures: Dict[str, str] = {}
         for engine in self.engines:
@@ -152,8 +154,7 @@ class Benchmark:
         able = [engine for engine in self.engines if engine.name in answers]
         gc.disable()
         for number in range(self.arguments.runs):
-            first = number % len(able) if able else 0
-            for engine in able[first:] + able[:first]:
+            for engine in turns(able, number):
                 if engine.name in failures:
                     continue
                 try:

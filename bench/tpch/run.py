@@ -17,13 +17,15 @@ from typing import Dict, List
 
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "ssb"))
+for folder in ("common", "ssb"):
+    sys.path.insert(0, str(HERE.parent / folder))
 
 import chart  # noqa: E402
 import hardware  # noqa: E402
 import plans  # noqa: E402
 import report as reporting  # noqa: E402
 from postgres import Server, read_into_pool  # noqa: E402
+from rounds import turns  # noqa: E402
 from tables import COLUMNS, SCHEMA, declaration, generate, label_of, load, statements  # noqa: E402
 
 TIMEOUT_S = 300
@@ -125,7 +127,7 @@ class Bench:
                 failures[engine.name] = str(error).splitlines()[0]
         times: Dict[str, List[float]] = {engine.name: [] for engine in self.engines}
         for number in range(self.runs):
-            for engine in self.engines[number % len(self.engines):] + self.engines[:number % len(self.engines)]:
+            for engine in turns(self.engines, number):
                 if engine.name in failures:
                     continue
                 start = time.perf_counter()

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptor_message.hpp"
 #include "base/os_error.hpp"
 #include "service/protocol.hpp"
 
@@ -17,11 +18,7 @@ namespace strom::service {
 namespace {
 
 constexpr int kBacklog = 256;
-
-union ControlBuffer {
-  cmsghdr aligned;
-  char bytes[CMSG_SPACE(kMaxDescriptors * sizeof(int))];
-};
+static_assert(kMaxDescriptors <= base::kMaxDescriptors);
 
 Result<sockaddr_un> address_of(const std::string& path) {
   sockaddr_un address = {};
@@ -39,40 +36,14 @@ Result<Descriptor> new_socket(int flags = 0) {
   return socket;
 }
 
-void take_descriptors(msghdr* header, std::vector<Descriptor>* taken) {
-  for (cmsghdr* control = CMSG_FIRSTHDR(header); control != nullptr; control = CMSG_NXTHDR(header, control)) {
-    if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) continue;
-    const size_t count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (size_t i = 0; i < count; ++i) {
-      int number;
-      std::memcpy(&number, CMSG_DATA(control) + i * sizeof number, sizeof number);
-      taken->emplace_back(number);
-    }
-  }
-}
-
 }  // namespace
 
 Result<Transfer> send_packet(int socket, std::string_view bytes, const std::vector<int>& descriptors, bool wait) {
   if (descriptors.size() > kMaxDescriptors)
     return Status(ErrorCode::kOverBudget, "too many descriptors in one message of the GPU service");
-  iovec part = {const_cast<char*>(bytes.data()), bytes.size()};
-  ControlBuffer control = {};
-  msghdr header = {};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  if (!descriptors.empty()) {
-    const size_t size = descriptors.size() * sizeof(int);
-    header.msg_control = control.bytes;
-    header.msg_controllen = CMSG_SPACE(size);
-    cmsghdr* rights = CMSG_FIRSTHDR(&header);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(size);
-    std::memcpy(CMSG_DATA(rights), descriptors.data(), size);
-  }
+  const int flags = MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT);
   for (;;) {
-    if (sendmsg(socket, &header, MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT)) >= 0) return Transfer::kDone;
+    if (base::send_with_descriptors(socket, bytes, descriptors, flags) >= 0) return Transfer::kDone;
     switch (errno) {
       case EINTR: continue;
       case EAGAIN: return Transfer::kWouldBlock;
@@ -87,29 +58,22 @@ Result<Transfer> send_packet(int socket, std::string_view bytes, const std::vect
 Result<Transfer> receive_packet(int socket, bool wait, Packet* packet) {
   packet->descriptors.clear();
   packet->bytes.resize(kMaxMessageBytes);
-  iovec part = {packet->bytes.data(), packet->bytes.size()};
-  ControlBuffer control = {};
-  msghdr header = {};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control.bytes;
-  header.msg_controllen = sizeof control.bytes;
-  ssize_t size;
+  base::Received got;
   bool was_reset = false;  // told once, before packets that were sent earlier
   for (;;) {
-    size = recvmsg(socket, &header, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
-    if (size >= 0 || (errno != EINTR && (errno != ECONNRESET || was_reset))) break;
+    got = base::receive_with_descriptors(socket, packet->bytes.data(), packet->bytes.size(), wait ? 0 : MSG_DONTWAIT,
+                                         &packet->descriptors);
+    if (got.size >= 0 || (errno != EINTR && (errno != ECONNRESET || was_reset))) break;
     was_reset = was_reset || errno == ECONNRESET;
   }
-  if (size < 0) {
+  if (got.size < 0) {
     if (errno == EAGAIN) return Transfer::kWouldBlock;
     if (errno == ECONNRESET) return Transfer::kClosed;
     return base::os_error(errno, "could not receive from the GPU service's socket");
   }
-  take_descriptors(&header, &packet->descriptors);
-  if (size == 0) return Transfer::kClosed;
-  packet->bytes.resize(static_cast<size_t>(size));
-  if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
+  if (got.size == 0) return Transfer::kClosed;
+  packet->bytes.resize(static_cast<size_t>(got.size));
+  if (!got.is_complete)
     return Status(ErrorCode::kProtocolViolation, "invalid message of the GPU service: it is too large");
   return Transfer::kDone;
 }

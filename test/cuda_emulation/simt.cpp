@@ -21,7 +21,7 @@ struct SimtThread {
   uint3 id{};
   std::uint32_t mask = 0;
   bool predicate = false;
-  Place place{};
+  SourceLine place{};
   Fiber fiber;
 };
 
@@ -37,9 +37,9 @@ class Block {
   Block(const LaunchOptions& options, const std::function<void()>& body);
   void run(std::uint64_t number, const std::atomic<bool>& stop);
 
-  int synchronize(Place place, Reduction reduction, bool predicate);
-  const std::uint64_t* meet(Place place, std::uint32_t mask, std::uint64_t value, std::uint32_t* live);
-  [[noreturn]] void fail_thread(Place place, const std::string& message);
+  int synchronize(SourceLine place, Reduction reduction, bool predicate);
+  const std::uint64_t* meet(SourceLine place, std::uint32_t mask, std::uint64_t value, std::uint32_t* live);
+  [[noreturn]] void fail_thread(SourceLine place, const std::string& message);
   unsigned lane() const { return current_ & 31; }
   void* dynamic_shared() const { return dynamic_.get(); }
 
@@ -70,7 +70,7 @@ class Block {
 
 thread_local Block* running = nullptr;
 
-std::string describe_place(Place place) { return std::string(place.file) + ":" + std::to_string(place.line); }
+std::string text_of(SourceLine place) { return std::string(place.file) + ":" + std::to_string(place.line); }
 
 std::string triple(const uint3& d) {
   return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
@@ -195,7 +195,7 @@ bool Block::release_barrier() {
 }
 
 std::string Block::describe(const SimtThread& t) const {
-  return "thread " + triple(t.id) + " waits at " + describe_place(t.place);
+  return "thread " + triple(t.id) + " waits at " + text_of(t.place);
 }
 
 void Block::fail_deadlock() const {
@@ -210,7 +210,7 @@ void Block::fail_deadlock() const {
   throw Error(message);
 }
 
-int Block::synchronize(Place place, Reduction reduction, bool predicate) {
+int Block::synchronize(SourceLine place, Reduction reduction, bool predicate) {
   SimtThread& t = threads_[current_];
   t.place = place;
   t.predicate = predicate;
@@ -219,7 +219,7 @@ int Block::synchronize(Place place, Reduction reduction, bool predicate) {
   return reduced_[static_cast<int>(reduction)];
 }
 
-const std::uint64_t* Block::meet(Place place, std::uint32_t mask, std::uint64_t value, std::uint32_t* live) {
+const std::uint64_t* Block::meet(SourceLine place, std::uint32_t mask, std::uint64_t value, std::uint32_t* live) {
   SimtThread& t = threads_[current_];
   const unsigned own = lane();
   Warp& warp = warps_[current_ / 32];
@@ -234,8 +234,8 @@ const std::uint64_t* Block::meet(Place place, std::uint32_t mask, std::uint64_t 
 }
 
 // Caught by run_thread(), so that the kernel's frames are unwound.
-void Block::fail_thread(Place place, const std::string& message) {
-  throw Error(message + " at " + describe_place(place));
+void Block::fail_thread(SourceLine place, const std::string& message) {
+  throw Error(message + " at " + text_of(place));
 }
 
 }  // namespace
@@ -268,13 +268,13 @@ void run_grid(const LaunchOptions& options, const std::function<void()>& thread_
 }
 
 void* dynamic_shared() { return running->dynamic_shared(); }
-int synchronize_block(Place place, Reduction reduction, bool predicate) {
+int synchronize_block(SourceLine place, Reduction reduction, bool predicate) {
   return running->synchronize(place, reduction, predicate);
 }
-const std::uint64_t* meet(Place place, std::uint32_t mask, std::uint64_t value, std::uint32_t* live) {
+const std::uint64_t* meet(SourceLine place, std::uint32_t mask, std::uint64_t value, std::uint32_t* live) {
   return running->meet(place, mask, value, live);
 }
 unsigned lane() { return running->lane(); }
-void fail(Place place, const std::string& message) { running->fail_thread(place, message); }
+void fail(SourceLine place, const std::string& message) { running->fail_thread(place, message); }
 
 }  // namespace strom::simt

@@ -62,7 +62,7 @@ struct LaunchOptions {
 };
 
 /// Where in the kernel's source a fiber waits.
-struct Place {
+struct SourceLine {
   const char* file;
   int line;
 };
@@ -79,12 +79,12 @@ void launch(const LaunchOptions& options, Kernel kernel, Arguments... arguments)
 void* dynamic_shared();
 
 enum class Reduction { kNone, kCount, kAnd, kOr };
-int synchronize_block(Place place, Reduction reduction, bool predicate);
+int synchronize_block(SourceLine place, Reduction reduction, bool predicate);
 
 /// Waits for all live lanes of `mask`, which bring a value each; `values[lane]` is valid until the next meeting.
-const std::uint64_t* meet(Place place, std::uint32_t mask, std::uint64_t value, std::uint32_t* live);
+const std::uint64_t* meet(SourceLine place, std::uint32_t mask, std::uint64_t value, std::uint32_t* live);
 unsigned lane();
-[[noreturn]] void fail(Place place, const std::string& message);
+[[noreturn]] void fail(SourceLine place, const std::string& message);
 
 // ---- what the macros below call
 
@@ -105,7 +105,7 @@ T from_bits(std::uint64_t bits) {
 
 /// `from` is the absolute lane to read; one outside of the lane's segment of `width` lanes reads itself.
 template <class T>
-T shuffle(Place place, std::uint32_t mask, T value, int from, int width) {
+T shuffle(SourceLine place, std::uint32_t mask, T value, int from, int width) {
   if (width < 1 || width > 32 || (width & (width - 1)) != 0) fail(place, "width of a shuffle is no power of two");
   std::uint32_t live = 0;
   const std::uint64_t* values = meet(place, mask, to_bits(value), &live);
@@ -117,12 +117,12 @@ T shuffle(Place place, std::uint32_t mask, T value, int from, int width) {
 
 /// Counts from the start of the lane's segment.
 template <class T>
-T shuffle_indexed(Place place, std::uint32_t mask, T value, int index, int width) {
+T shuffle_indexed(SourceLine place, std::uint32_t mask, T value, int index, int width) {
   const int segment = static_cast<int>(lane()) & ~(width - 1);
   return shuffle(place, mask, value, segment | (index & (width - 1)), width);
 }
 
-inline std::uint32_t ballot(Place place, std::uint32_t mask, bool predicate, std::uint32_t* live) {
+inline std::uint32_t ballot(SourceLine place, std::uint32_t mask, bool predicate, std::uint32_t* live) {
   const std::uint64_t* values = meet(place, mask, predicate, live);
   std::uint32_t votes = 0;
   for (unsigned n = 0; n < 32; n++) {
@@ -131,19 +131,19 @@ inline std::uint32_t ballot(Place place, std::uint32_t mask, bool predicate, std
   return votes;
 }
 
-inline std::uint32_t ballot(Place place, std::uint32_t mask, bool predicate) {
+inline std::uint32_t ballot(SourceLine place, std::uint32_t mask, bool predicate) {
   std::uint32_t live = 0;
   return ballot(place, mask, predicate, &live);
 }
 
-inline bool all_of(Place place, std::uint32_t mask, bool predicate) {
+inline bool all_of(SourceLine place, std::uint32_t mask, bool predicate) {
   std::uint32_t live = 0;
   const std::uint32_t votes = ballot(place, mask, predicate, &live);
   return votes == live;
 }
 
 template <class T>
-std::uint32_t match_any(Place place, std::uint32_t mask, T value) {
+std::uint32_t match_any(SourceLine place, std::uint32_t mask, T value) {
   std::uint32_t live = 0, peers = 0;
   const std::uint64_t* values = meet(place, mask, to_bits(value), &live);
   for (unsigned n = 0; n < 32; n++) {
@@ -153,7 +153,7 @@ std::uint32_t match_any(Place place, std::uint32_t mask, T value) {
 }
 
 template <class T>
-std::uint32_t match_all(Place place, std::uint32_t mask, T value, int* all_equal) {
+std::uint32_t match_all(SourceLine place, std::uint32_t mask, T value, int* all_equal) {
   std::uint32_t live = 0;
   const std::uint64_t* values = meet(place, mask, to_bits(value), &live);
   *all_equal = 1;
@@ -164,7 +164,7 @@ std::uint32_t match_all(Place place, std::uint32_t mask, T value, int* all_equal
 }
 
 template <class T, class F>
-T reduce(Place place, std::uint32_t mask, T value, F combine) {
+T reduce(SourceLine place, std::uint32_t mask, T value, F combine) {
   std::uint32_t live = 0;
   const std::uint64_t* values = meet(place, mask, to_bits(value), &live);
   T result = value;
@@ -188,7 +188,7 @@ T modify(T* place, F change) {
 
 }  // namespace strom::simt
 
-#define STROM_SIMT_PLACE (strom::simt::Place{__FILE__, __LINE__})
+#define STROM_SIMT_PLACE (strom::simt::SourceLine{__FILE__, __LINE__})
 #define STROM_SIMT_WIDTH(...) (0 __VA_OPT__(+(__VA_ARGS__)) == 0 ? 32 : 0 __VA_OPT__(+(__VA_ARGS__)))
 
 #define __syncthreads() ((void)strom::simt::synchronize_block(STROM_SIMT_PLACE, strom::simt::Reduction::kNone, false))

@@ -55,22 +55,22 @@ int64_t end_of(const std::string_view* fields, size_t count, int64_t begin) {
 }
 
 /// kReaches: it begins before the region and ends in it. kBehind: nothing of the region follows in a stretch.
-enum class Place { kOutside, kReaches, kInside, kBehind };
+enum class LinePosition { kOutside, kReaches, kInside, kBehind };
 
 /// A line that cannot be read counts as inside, so that its error is told.
-Place place_of(std::string_view line, const Region& region) {
+LinePosition position_of(std::string_view line, const Region& region) {
   constexpr size_t kFields = 8;
   std::string_view fields[kFields];
   const size_t count = first_fields(line, fields, 2);
   int64_t position = 0;
   if (count < 2 || std::from_chars(fields[1].data(), fields[1].data() + fields[1].size(), position).ec != std::errc())
-    return Place::kInside;
+    return LinePosition::kInside;
   const int64_t begin = position - 1;
-  if (fields[0] != region.chromosome) return Place::kOutside;
-  if (begin >= region.end) return Place::kBehind;
-  if (begin >= region.begin) return Place::kInside;
+  if (fields[0] != region.chromosome) return LinePosition::kOutside;
+  if (begin >= region.end) return LinePosition::kBehind;
+  if (begin >= region.begin) return LinePosition::kInside;
   const int64_t end = end_of(fields, first_fields(line, fields, kFields), begin);
-  return end > region.begin ? Place::kReaches : Place::kOutside;
+  return end > region.begin ? LinePosition::kReaches : LinePosition::kOutside;
 }
 
 class RegionText final : public VariantText {
@@ -171,16 +171,16 @@ void RegionText::keep_region(const Region& region, Piece& piece) {
   if (text.empty()) return;
   const auto line_at = [&](size_t at) { return text.substr(at, text.find('\n', at) - at); };
   const size_t last = text.rfind('\n', text.size() - (text.ends_with('\n') ? 2 : 1)) + 1;
-  const bool ends_inside = place_of(line_at(last), region) == Place::kInside;
+  const bool ends_inside = position_of(line_at(last), region) == LinePosition::kInside;
   char* const kept = piece.buffer.data() + (text.data() - piece.buffer.data());
   size_t to = 0;
   for (size_t at = 0, size = 0; at < text.size(); at += size) {
     const std::string_view line = line_at(at);
-    const Place place = place_of(line, region);
-    if (place == Place::kBehind) break;
+    const LinePosition position = position_of(line, region);
+    if (position == LinePosition::kBehind) break;
     size = std::min(line.size() + 1, text.size() - at);
-    if (place == Place::kOutside) continue;
-    if (place == Place::kInside && ends_inside) size = text.size() - at;
+    if (position == LinePosition::kOutside) continue;
+    if (position == LinePosition::kInside && ends_inside) size = text.size() - at;
     std::copy_n(text.data() + at, size, kept + to);
     to += size;
   }

@@ -30,7 +30,7 @@ constexpr size_t kBeforeText = 8;
 bool is_text(Storage storage) { return storage == Storage::kText || storage == Storage::kNumeric; }
 
 /// True when the pages cannot be read in this way, but the query can go on.
-bool is_refusal(const Status& status) {
+bool are_unreadable(const Status& status) {
   switch (status.code()) {
     case ErrorCode::kOverBudget:
     case ErrorCode::kFileChanged:
@@ -151,10 +151,11 @@ Status DevicePages::read(PageBatch* batch, const Device::KeepGoing& keep_going) 
   batch_ = batch;
   next_page_ = batch->pages();
   slice_rows_ = 0;
-  const Status status = read_pages(*batch, keep_going);
+  Status status = read_pages(*batch, keep_going);
   if (!status.is_ok()) {
-    if (is_refusal(status)) batch->give_back_all();
-    return is_refusal(status) ? Status::ok() : status;
+    if (!are_unreadable(status)) return status;
+    batch->give_back_all();
+    return Status::ok();
   }
   const std::vector<bool> visible = batch->are_visible();
   const auto* rows = head<uint32_t>(at_.rows);

@@ -106,33 +106,33 @@ TEST_P(StagedFileTest, large_from_the_first_byte_to_odd_ends) {
   }
 }
 
-TEST_P(StagedFileTest, places_that_are_filled_later) {
+TEST_P(StagedFileTest, gaps_that_are_filled_later) {
   auto file = StagedFile::create(path(), true, GetParam()).value();
   ASSERT_TRUE(append(*file, random_bytes(1000), 100).is_ok());
-  struct Place {
+  struct Gap {
     int64_t offset;
     std::string bytes;
   };
-  std::vector<Place> places;
+  std::vector<Gap> gaps;
   for (const size_t size : {size_t{1}, 3 * kMega + 5, size_t{0}, kMega}) {
-    Place place{0, random_bytes(size)};
-    place.offset = file->skip(static_cast<int64_t>(size));
-    ASSERT_EQ(place.offset, static_cast<int64_t>(expected_.size()));
-    expected_ += place.bytes;
+    Gap gap{0, random_bytes(size)};
+    gap.offset = file->skip(static_cast<int64_t>(size));
+    ASSERT_EQ(gap.offset, static_cast<int64_t>(expected_.size()));
+    expected_ += gap.bytes;
     ASSERT_TRUE(append(*file, random_bytes(77), 10).is_ok());
-    places.push_back(std::move(place));
+    gaps.push_back(std::move(gap));
   }
   // What goes past the page cache goes in order.
   ASSERT_EQ(file->skip(40 * kMega) < 0, GetParam() == PageCache::kSpare);
   if (GetParam() == PageCache::kKeep) expected_ += std::string(40 * kMega, '\0');
   std::vector<std::thread> threads;
-  threads.reserve(places.size());
-  for (Place& place : places) {
+  threads.reserve(gaps.size());
+  for (Gap& gap : gaps) {
     threads.emplace_back([&] {
-      const size_t half = place.bytes.size() / 2;
-      EXPECT_TRUE(file->write_at(place.offset,
-                                 {{place.bytes.data(), half}, {place.bytes.data() + half, place.bytes.size() - half}})
-                      .is_ok());
+      const size_t half = gap.bytes.size() / 2;
+      EXPECT_TRUE(
+          file->write_at(gap.offset, {{gap.bytes.data(), half}, {gap.bytes.data() + half, gap.bytes.size() - half}})
+              .is_ok());
     });
   }
   for (std::thread& thread : threads) thread.join();

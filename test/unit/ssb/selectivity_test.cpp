@@ -18,7 +18,7 @@ struct Day {
   std::string yearmonth;
 };
 
-struct Place {
+struct Location {
   std::string city, nation, region;
 };
 
@@ -30,7 +30,7 @@ struct Goods {
 struct Fact {
   int quantity, discount;
   const Day& day;
-  const Place &customer, &supplier;
+  const Location &customer, &supplier;
   const Goods& part;
 };
 
@@ -103,8 +103,8 @@ const std::vector<Query>& queries() {
   return all;
 }
 
-std::vector<Place> places_of(const Plan& plan, Table table, const std::string& prefix) {
-  std::vector<Place> places(1);  // keys start at 1
+std::vector<Location> locations_of(const Plan& plan, Table table, const std::string& prefix) {
+  std::vector<Location> places(1);  // keys start at 1
   for_each_row(plan, table, [&](const Row& row) {
     places.push_back({std::string(row.text(prefix + "city")), std::string(row.text(prefix + "nation")),
                       std::string(row.text(prefix + "region"))});
@@ -121,8 +121,8 @@ TEST(SsbSelectivity, IsNearTheSpecification) {
     days.emplace(row.number("d_datekey"), Day{row.number("d_year"), row.number("d_yearmonthnum"),
                                               row.number("d_weeknuminyear"), std::string(row.text("d_yearmonth"))});
   });
-  const std::vector<Place> customers = places_of(plan, Table::kCustomer, "c_");
-  const std::vector<Place> suppliers = places_of(plan, Table::kSupplier, "s_");
+  const std::vector<Location> customers = locations_of(plan, Table::kCustomer, "c_");
+  const std::vector<Location> suppliers = locations_of(plan, Table::kSupplier, "s_");
   std::vector<Goods> parts(1);
   for_each_row(plan, Table::kPart, [&](const Row& row) {
     parts.push_back(

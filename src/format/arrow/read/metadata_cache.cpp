@@ -127,10 +127,10 @@ void MetadataCache::add(const std::string& path, const std::shared_ptr<FileMetad
   bytes_ += bytes;
 }
 
-void MetadataCache::seed(const std::string& path, std::shared_ptr<FileMetadata> metadata) {
+void MetadataCache::seed(const std::string& path, const std::shared_ptr<FileMetadata>& metadata) {
   std::lock_guard lock(mutex_);
   if (bytes_ + metadata->memory() > most_bytes_ || by_path_.contains(path)) return;
-  add(path, std::move(metadata), true);
+  add(path, metadata, true);
 }
 
 std::shared_ptr<const FileMetadata> MetadataCache::settled(const std::string& path) const {

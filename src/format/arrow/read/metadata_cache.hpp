@@ -61,7 +61,7 @@ class MetadataCache {
 
   /// Adds what another process knows of `path`, a file that had settled. It is ignored if something is known already,
   /// or if other files would have to go.
-  void seed(const std::string& path, std::shared_ptr<FileMetadata> metadata);
+  void seed(const std::string& path, const std::shared_ptr<FileMetadata>& metadata);
   /// The metadata of `path`, if the file had settled; nullptr if nothing is known.
   std::shared_ptr<const FileMetadata> settled(const std::string& path) const;
 

@@ -23,7 +23,7 @@ using registry::TypeId;
 const ValueType kInt4{TypeId::kInt4, 0}, kFloat8{TypeId::kFloat8, 0}, kBytes{TypeId::kBytea, 0};
 constexpr int32_t kSrid = 4326;
 
-struct Place {
+struct Site {
   std::optional<Point> point;  // nullopt: a NULL
   double reach;
   int32_t number;
@@ -47,7 +47,7 @@ enum class Distance { kConstant, kOuter, kInner };
 /// A side has x, y, the point as a geometry, a distance, the square of that size as a polygon, and a number.
 class Side {
  public:
-  std::vector<Place> places;
+  std::vector<Site> places;
   Table table{{field(columnar::Layout::kFloat64), field(columnar::Layout::kFloat64), field(columnar::Layout::kBinary),
                field(columnar::Layout::kFloat64), field(columnar::Layout::kBinary), field(columnar::Layout::kInt32)}};
 
@@ -55,15 +55,15 @@ class Side {
     std::mt19937_64 random(seed);
     for (int32_t i = 0; i < count; ++i) {
       if (i > 0 && i % 1700 == 0) table.new_chunk();
-      Place place{Point{static_cast<double>(random() % 80), static_cast<double>(random() % 80)},
-                  static_cast<double>(random() % 4), i};
+      Site place{Point{static_cast<double>(random() % 80), static_cast<double>(random() % 80)},
+                 static_cast<double>(random() % 4), i};
       if (i % 19 == 7) place.point.reset();
       add(place);
     }
     table.name_columns();
   }
 
-  void add(const Place& place) {
+  void add(const Site& place) {
     places.push_back(place);
     if (place.point) {
       table.column(0).append(place.point->x);
@@ -122,7 +122,7 @@ plan::Program program(const Variant& v) {
   return p;
 }
 
-bool matches(const Place& outer, const Place& inner, const Variant& v) {
+bool matches(const Site& outer, const Site& inner, const Variant& v) {
   if (!outer.point || !inner.point) return false;
   const double dx = outer.point->x - inner.point->x, dy = outer.point->y - inner.point->y;
   if (v.match == SpatialMatch::kNear) {
@@ -139,11 +139,11 @@ Rows expected(const Side& inner, const Side& outer, const Variant& v) {
   const bool has_payload = v.kind != JoinKind::kSemi && v.kind != JoinKind::kAnti;
   Rows rows;
   std::vector<bool> matched(inner.places.size(), false);
-  for (const Place& probe : outer.places) {
+  for (const Site& probe : outer.places) {
     const std::string number = std::to_string(probe.number);
     bool found = false;
     for (size_t i = 0; i < inner.places.size(); ++i) {
-      const Place& build = inner.places[i];
+      const Site& build = inner.places[i];
       if (!matches(probe, build, v) || (v.with_quals && build.number >= probe.number)) continue;
       if (has_payload) rows.push_back(number + "|" + std::to_string(build.number));
       if (v.kind == JoinKind::kSemi && !found) rows.push_back(number);
@@ -252,7 +252,7 @@ TEST(TreeJoin, LooksCandidatesUp) {
     cpu_target().use_by(&options);
     auto execution = exec::Execution::create(p, {&inner.table, &outer.table}, {}, options).value();
     ASSERT_TRUE(execution->next([] {}).is_ok());
-    for (const Place& probe : outer.places) {
+    for (const Site& probe : outer.places) {
       if (!probe.point) continue;
       std::string reach(sizeof(double), '\0');
       std::memcpy(reach.data(), &probe.reach, sizeof(double));
