@@ -182,6 +182,7 @@ bench_builds() {
   local before="" scale=5 out="" more=() server=()
   take_options bench "before scale out" "$@"
   [[ -x $before/strom ]] || die "bench builds: --before names a checkout of another commit, such as one of git worktree"
+  before=$(realpath "$before")
   prepare_bench
   widen_shared_buffers "$(awk "BEGIN { print int($scale * 1200 + 512) }")"
   local buffers
@@ -192,7 +193,8 @@ bench_builds() {
   in_checkout "$before" start
   mapfile -t server < <(in_checkout "$before" psql -qXAt -d postgres -c "SHOW unix_socket_directories" -c "SHOW port")
   run_bench builds/run.py "${out:-$STROM_ROOT/results/builds.json}" --scale "$scale" --data-dir "$STROM_STATE/data" \
-    --build-dir "$STROM_ROOT/build" --before-socket-dir "${server[0]}" --before-port "${server[1]}" "${more[@]}"
+    --build-dir "$STROM_ROOT/build" --before-socket-dir "${server[0]}" --before-port "${server[1]}" \
+    --before-checkout "$before" "${more[@]}"
 }
 
 # in_checkout CHECKOUT COMMAND…: its own ./strom, with a state of its own.

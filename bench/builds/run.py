@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Compares two builds of pg_strom, each in a server of its own.
 "before" is the build of another checkout, "after" that of this one. Runs the Star Schema Benchmark over Arrow files and
-over heap tables, and TPC-H; both builds run each query in turn. The exit status is 1 when answers differ. Called by
-`./strom bench builds`; docs/dev/benchmark.md explains it."""
+over heap tables, and TPC-H; both builds run each query in turn. Servers are restarted between passes, since the memory
+that a server happens to get makes single queries faster or slower for as long as it runs. The exit status is 1 when
+answers differ. Called by `./strom bench builds`; docs/dev/benchmark.md explains it."""
 from __future__ import annotations
 
 import argparse
 import functools
 import json
+import os
 import statistics
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -31,6 +34,7 @@ from workload import QUERIES, TABLES, ensure_data  # noqa: E402
 WORKLOADS = ("arrow", "heap", "tpch")
 MOST_OF_BEFORE = 1.03  # times the time of the build before
 STATISTICS_TARGET = 1000
+OWN_VARIABLES = ("STROM_STATE", "STROM_SERVER", "PG_CONFIG")  # of this checkout's ./strom
 
 
 def parse_arguments(given: List[str]) -> argparse.Namespace:
@@ -42,9 +46,11 @@ def parse_arguments(given: List[str]) -> argparse.Namespace:
     options.add_tasks(parser, WORKLOADS)
     add("--before-socket-dir", required=True, help="folder of the other build's server's UNIX socket")
     add("--before-port", type=int, required=True)
+    add("--before-checkout", type=Path, required=True)
     add("--scale", type=float, default=5, help="of the Star Schema Benchmark (default 5)")
     add("--tpch-scale", type=float, default=1, help="of TPC-H (default 1)")
-    add("--runs", type=int, default=9, help="measured runs of each query on each build (default 9)")
+    add("--passes", type=int, default=3, help="both servers are restarted for each (default 3)")
+    add("--runs", type=int, default=5, help="measured runs of each query on each build in a pass (default 5)")
     add("--threads", type=int, default=2)
     add("--prepare", action="store_true", help="load the tables and measure nothing")
     return parser.parse_args(given)
@@ -101,13 +107,18 @@ class Builds:
             opened[name].execute("load 'pg_strom'")
         return opened
 
-    def measure(self, workload: str, query: str, statement: str, connections: dict) -> dict:
+    def restart(self) -> None:
+        others = {name: value for name, value in os.environ.items() if name not in OWN_VARIABLES}
+        for checkout, variables in ((self.arguments.before_checkout, others), (HERE.parent.parent, dict(os.environ))):
+            for command in ("stop", "start"):
+                subprocess.run([checkout / "strom", command], env=variables, stdout=sys.stderr, check=True)
+
+    def measure(self, name: str, statement: str, connections: dict) -> Dict[str, float]:
         """The median times of both in milliseconds."""
-        answers = {name: sorted(map(repr, connection.execute(statement).fetchall()))
-                   for name, connection in connections.items()}  # fmt: skip
-        equal = answers["before"] == answers["after"]
-        if not equal:
-            self.problems.append(f"{workload} {query}: the answers of the two builds differ")
+        answers = {build: sorted(map(repr, connection.execute(statement).fetchall()))
+                   for build, connection in connections.items()}  # fmt: skip
+        if answers["before"] != answers["after"]:
+            self.problems.append(f"{name}: the answers of the two builds differ")
 
         def once(connection) -> dict:
             start = time.perf_counter()
@@ -115,13 +126,24 @@ class Builds:
             return {"ms": (time.perf_counter() - start) * 1e3}
 
         # The answers came from the first run that warms. The second one finds its columns in the cache.
-        contenders = {name: functools.partial(once, connection) for name, connection in connections.items()}
+        contenders = {build: functools.partial(once, connection) for build, connection in connections.items()}
         measured, failures = in_rounds(contenders, self.arguments.runs)
         if failures:
-            raise RuntimeError(f"{workload} {query}: {failures}")
-        medians = {f"{name}_ms": round(statistics.median(run["ms"] for run in runs), 4) for name, runs in measured.items()}
-        of_before = round(medians["after_ms"] / medians["before_ms"], 4)
-        return {"workload": workload, "query": query, **medians, "of_before": of_before, "equal": equal}
+            raise RuntimeError(f"{name}: {failures}")
+        return {build: statistics.median(run["ms"] for run in runs) for build, runs in measured.items()}
+
+    def passes(self, workload: str, schema: str) -> Dict[str, List[Dict[str, float]]]:
+        """The medians of each query in each pass."""
+        found: Dict[str, List[Dict[str, float]]] = {}
+        for number in range(1, self.arguments.passes + 1):
+            self.restart()
+            connections = self.connections(workload, schema)
+            for query, statement in statements(workload, self.arguments.tpch_scale).items():
+                say(f"{workload}: {query}, pass {number}")
+                found.setdefault(query, []).append(self.measure(f"{workload} {query}", statement, connections))
+            for connection in connections.values():
+                connection.close()
+        return found
 
     def run(self) -> Tuple[List[dict], List[figures.Figure]]:
         results, wanted = [], []
@@ -130,18 +152,21 @@ class Builds:
             schema = self.prepare(workload)
             if self.arguments.prepare:
                 continue
-            connections = self.connections(workload, schema)
-            own = []
-            for query, statement in statements(workload, self.arguments.tpch_scale).items():
-                say(f"{workload}: {query}")
-                own.append(self.measure(workload, query, statement, connections))
-            for connection in connections.values():
-                connection.close()
+            own = [result_of(workload, query, passes) for query, passes in self.passes(workload, schema).items()]
             results += own
             mean = round(statistics.geometric_mean(result["of_before"] for result in own), 4)
             name = f"{workload}: time of the build before, geometric mean"
             wanted.append(figures.Figure(name, mean, MOST_OF_BEFORE, at_most=True))
         return results, wanted
+
+
+def result_of(workload: str, query: str, passes: List[Dict[str, float]]) -> dict:
+    """The geometric means of the passes, and each pass's quotient."""
+    quotients = [round(times["after"] / times["before"], 4) for times in passes]
+    means = {f"{build}_ms": round(statistics.geometric_mean(times[build] for times in passes), 4)
+             for build in ("before", "after")}  # fmt: skip
+    return {"workload": workload, "query": query, **means, "of_before": round(statistics.geometric_mean(quotients), 4),
+            "passes": quotients}  # fmt: skip
 
 
 def main(given: List[str]) -> int:
@@ -154,14 +179,15 @@ def main(given: List[str]) -> int:
     machine = hardware.describe()
     report = {
         "benchmark": "two builds", "hardware": machine, "started": started, "scale": arguments.scale,
-        "tpch_scale": arguments.tpch_scale, "runs": arguments.runs, "threads": arguments.threads,
+        "tpch_scale": arguments.tpch_scale, "passes": arguments.passes, "runs": arguments.runs, "threads": arguments.threads,
         "figures": figures.as_json(wanted), "results": results,
     }  # fmt: skip
     arguments.out.write_text(json.dumps(report, indent=1) + "\n")
-    print(f"Two builds, median of {arguments.runs} runs in turn, {arguments.threads} threads; {hardware.summary(machine)}\n")
+    print(f"Two builds, {arguments.passes} passes, medians of {arguments.runs} runs in turn, {arguments.threads} threads; "
+          f"{hardware.summary(machine)}\n")
     for result in results:
         print(f"  {result['workload']:6} {result['query']:6} {result['before_ms']:10.1f} ms {result['after_ms']:10.1f} ms "
-              f"{result['of_before']:7.3f}")
+              f"{result['of_before']:7.3f}  ({', '.join(f'{quotient:.3f}' for quotient in result['passes'])})")
     figures.show(wanted)
     print("\n".join(builds.problems) or "\nAll answers of both are equal.")
     return 1 if builds.problems else 0
