@@ -137,6 +137,7 @@ def permissions():
         equal(rows(kv("get", "t", 1, "-U", "strom_kv_user"))[0]["id"], 1, "a role with SELECT")
         ok("must be owner" in run_as_user("SELECT pgstrom.kv_rotate('t')"), "kv_rotate is the owner's")
         rights_that_go()
+        rights_that_go_with_roles()
     finally:
         query("DROP OWNED BY strom_kv_user; DROP ROLE strom_kv_user", DB)
 
@@ -187,6 +188,47 @@ def rights_that_go():
         client.close()
         attach_beside_revoke(user)
     query("DROP SCHEMA kv_rights CASCADE; DROP ROLE strom_kv_other", DB)
+
+
+def rights_that_go_with_roles():
+    """A role that could read because of another role, or of what it was, loses the region soon after that has changed."""
+    query("CREATE ROLE strom_kv_group; CREATE ROLE strom_kv_member LOGIN; CREATE ROLE strom_kv_stays LOGIN; "
+          "CREATE SCHEMA kv_roles; GRANT USAGE ON SCHEMA kv_roles, pgstrom TO strom_kv_group, strom_kv_member, strom_kv_stays", DB)
+    make_table("kv_roles.s", "id int, n int")
+    query("INSERT INTO kv_roles.s VALUES (1, 1); GRANT SELECT ON kv_roles.s TO strom_kv_group, strom_kv_stays", DB)
+    ways = (("GRANT strom_kv_group TO strom_kv_member", "REVOKE strom_kv_group FROM strom_kv_member"),
+            ("GRANT strom_kv_group TO strom_kv_member", "ALTER ROLE strom_kv_member NOINHERIT; GRANT strom_kv_group TO strom_kv_member WITH INHERIT FALSE"
+             if query("SHOW server_version_num", DB) >= "160000" else "ALTER ROLE strom_kv_member NOINHERIT"),
+            ("ALTER ROLE strom_kv_member INHERIT SUPERUSER", "ALTER ROLE strom_kv_member NOSUPERUSER"))
+    for before, way in ways:
+        query(f"REVOKE strom_kv_group FROM strom_kv_member; {before}", DB)
+        with psycopg.connect(dbname=DB, user="strom_kv_member", autocommit=True) as user:
+            client = Client(grant=tokens("kv_roles.s", user))
+        equal(client.get(1)[0], 0, f"the role may read: {before}")
+        query(way, DB)
+        ok(comes(lambda: client.get(1)[0] == MOVED), f"the region goes soon: {way}")
+        client.close()
+    # Other changes of roles take nothing from anybody.
+    with psycopg.connect(dbname=DB, user="strom_kv_stays", autocommit=True) as user:
+        client = Client(grant=tokens("kv_roles.s", user))
+    query("ALTER ROLE strom_kv_member CONNECTION LIMIT 7; GRANT strom_kv_group TO strom_kv_member", DB)
+    looked = "SELECT count(*) FROM pg_stat_activity WHERE backend_type LIKE 'pg_strom rights%'"
+    time.sleep(3)
+    ok(comes(lambda: query(looked, DB) == "0"), "nobody looks at rights for long")
+    equal(client.get(1)[0], 0, "a role that still may read keeps the region")
+    client.close()
+    query("DROP SCHEMA kv_roles CASCADE; DROP OWNED BY strom_kv_group, strom_kv_member, strom_kv_stays; "
+          "DROP ROLE strom_kv_group, strom_kv_member, strom_kv_stays", DB)
+
+
+def comes(happens, seconds=20):
+    """True as soon as happens() is; False if it is not within the time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if happens():
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def attach_beside_revoke(user):

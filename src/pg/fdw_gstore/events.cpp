@@ -1,7 +1,5 @@
 // Event triggers: make and remove files of store tables with the tables, and follow changes of the right to read
 // published regions.
-#include <unistd.h>
-
 #include "pg/boundary/boundary.hpp"
 #include "pg/catalog/foreign_table.hpp"
 #include "pg/store/control.hpp"
@@ -82,11 +80,6 @@ bool names_store_files(List* options) {
   return base && redo;
 }
 
-/// True if the table has memory; without memory it has no region. May ereport.
-bool has_memory(Oid relid) {
-  return boundary::entry([relid] { return access(store::memory_path(relid).c_str(), F_OK) == 0; });
-}
-
 /// All foreign tables. May ereport.
 List* foreign_tables() {
   List* found = NIL;
@@ -114,25 +107,10 @@ List* tables_with_fewer_rights(const Node* command) {
   return found;
 }
 
-/// Replaces the region if a reader has lost the right to read. Attaching clients wait meanwhile, so each one is either
-/// known here or refused. May ereport.
-void follow_rights(Oid relid) {
-  if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE || !has_memory(relid)) return;
-  store::lock_attaching(relid, ExclusiveLock);
-  Relation relation = try_relation_open(relid, AccessShareLock);
-  if (relation == nullptr) return;
-  const bool is_affected = store::is_store_table(relation) && store::has_denied_reader(store::open_table(relation));
-  table_close(relation, AccessShareLock);
-  if (!is_affected) return;
-  relation = table_open(relid, AccessExclusiveLock);
-  store::deny_readers(relation);
-  table_close(relation, NoLock);
-}
-
 /// Called after ALTER. May ereport.
 void check_altered(Relation relation) {
   store::check_definition(relation);
-  if (!has_memory(RelationGetRelid(relation))) return;
+  if (!store::has_memory(RelationGetRelid(relation))) return;
   if (CheckRelationLockedByMe(relation, AccessExclusiveLock, true)) store::deny_readers(relation);
 }
 
@@ -165,7 +143,7 @@ STROM_SQL_FUNCTION(strom_gstore_rights_taken) {
     require_event_trigger(fcinfo);
     const auto* data = reinterpret_cast<const EventTriggerData*>(fcinfo->context);
     ListCell* cell;
-    foreach (cell, tables_with_fewer_rights(data->parsetree)) follow_rights(lfirst_oid(cell));
+    foreach (cell, tables_with_fewer_rights(data->parsetree)) store::follow_rights(lfirst_oid(cell));
   });
   PG_RETURN_NULL();
 }

@@ -89,6 +89,10 @@ std::string memory_path(Oid database, Oid relid) {
 
 std::string memory_path(Oid relid) { return memory_path(MyDatabaseId, relid); }
 
+bool has_memory(Oid relid) {
+  return boundary::entry([relid] { return access(memory_path(relid).c_str(), F_OK) == 0; });
+}
+
 std::vector<std::string> memory_of_cluster() {
   std::vector<std::string> paths = files_of_cluster();
   std::erase_if(paths, [](const std::string& path) { return path.ends_with(kUnfinished) || is_region_path(path); });
@@ -105,6 +109,10 @@ void remove_memory(const std::string& path) {
 Oid database_of_memory(const std::string& path) {
   const size_t relation = path.rfind('.'), database = path.rfind('.', relation - 1) + 1;
   return static_cast<Oid>(std::stoul(path.substr(database, relation - database)));
+}
+
+Oid relation_of_memory(const std::string& path) {
+  return static_cast<Oid>(std::stoul(path.substr(path.rfind('.') + 1)));
 }
 
 }  // namespace strom::pg::store

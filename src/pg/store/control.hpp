@@ -44,6 +44,9 @@ inline constexpr const char* kMemoryFolder = "/dev/shm";
 std::string memory_path(Oid database, Oid relid);
 std::string memory_path(Oid relid);
 
+/// True if a table of this database has memory; without memory it has no region. May ereport.
+bool has_memory(Oid relid);
+
 /// The paths of the memory of all tables of this cluster. May throw.
 std::vector<std::string> memory_of_cluster();
 /// Removes a table's memory file and its published regions. May throw.
@@ -51,5 +54,6 @@ void remove_memory(const std::string& path);
 
 /// The database to which a path of memory_of_cluster() belongs.
 Oid database_of_memory(const std::string& path);
+Oid relation_of_memory(const std::string& path);
 
 }  // namespace strom::pg::store

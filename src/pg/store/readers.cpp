@@ -1,6 +1,7 @@
 #include "pg/store/readers.hpp"
 
 #include "pg/boundary/boundary.hpp"
+#include "pg/store/control.hpp"
 #include "pg/store/published.hpp"
 #include "pg/store/server_headers.hpp"
 #include "pg/store/transaction.hpp"
@@ -25,6 +26,14 @@ void note_reader(const Table* table, Oid role) {
   LWLockRelease(table->lock(kRegionLock));
 }
 
+bool has_readers(const Table* table) {
+  const Shared* shared = table->shared;
+  LWLockAcquire(table->lock(kRegionLock), LW_SHARED);
+  const bool has = shared->region != 0 && shared->reader_count > 0;
+  LWLockRelease(table->lock(kRegionLock));
+  return has;
+}
+
 bool has_denied_reader(const Table* table) {
   const Shared* shared = table->shared;
   LWLockAcquire(table->lock(kRegionLock), LW_SHARED);
@@ -47,6 +56,19 @@ void deny_readers(Relation relation) {
              errdetail("Its published region has to be made anew for clients that lose the right to read."),
              errhint("Take the right away in a transaction of its own.")));
   boundary::entry([table] { build_region(table); });
+}
+
+void follow_rights(Oid relid) {
+  if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE || !has_memory(relid)) return;
+  lock_attaching(relid, ExclusiveLock);
+  Relation relation = try_relation_open(relid, AccessShareLock);
+  if (relation == nullptr) return;
+  const bool is_affected = is_store_table(relation) && has_denied_reader(open_table(relation));
+  table_close(relation, AccessShareLock);
+  if (!is_affected) return;
+  relation = table_open(relid, AccessExclusiveLock);
+  deny_readers(relation);
+  table_close(relation, NoLock);
 }
 
 }  // namespace strom::pg::store

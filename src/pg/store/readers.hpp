@@ -13,11 +13,18 @@ void lock_attaching(Oid relid, LOCKMODE mode);
 /// Records that processes of the role may map the region from now on.
 void note_reader(const Table* table, Oid role);
 
+/// True if processes of some role may have mapped the region. From any process.
+bool has_readers(const Table* table);
+
 /// True if a role may have mapped the region and has no right to read the table any more.
 bool has_denied_reader(const Table* table);
 
 /// Replaces the region if has_denied_reader(). `relation` is locked AccessExclusive. Errors: 55006 (this transaction
 /// has changes of the table).
 void deny_readers(Relation relation);
+
+/// Replaces the region of a table, if it is a store table and has_denied_reader(). Waits for those that use the table.
+/// Attaching clients wait meanwhile, so each one is either known here or refused. Errors: as of deny_readers().
+void follow_rights(Oid relid);
 
 }  // namespace strom::pg::store

@@ -18,7 +18,9 @@
 #include "pg/store/freeze.hpp"
 #include "pg/store/memory_file.hpp"
 #include "pg/store/published.hpp"
+#include "pg/store/readers.hpp"
 #include "pg/store/redo.hpp"
+#include "pg/store/rights_worker.hpp"
 #include "pg/store/server_headers.hpp"
 
 extern "C" PGDLLEXPORT void strom_store_worker_main(Datum stays);
@@ -103,6 +105,16 @@ void serve(Table* table) {
   CommitTransactionCommand();
 }
 
+/// Has the readers of all tables looked at after a change of roles. Throws.
+void serve_rights() {
+  if (!have_roles_changed()) return;
+  std::set<Oid> databases;
+  for (const auto& [path, table] : tables())
+    if (boundary::guard([table = table.get()] { return has_readers(table); }))
+      databases.insert(database_of_memory(path));
+  for (const Oid database : databases) boundary::guard([database] { start_rights_worker(database); });
+}
+
 void serve_all() {
   static int looks = 0;
   if (looks++ % kLooksForTables == 0) {
@@ -110,6 +122,7 @@ void serve_all() {
     StartTransactionCommand();
     boundary::entry([] { forget_dropped_databases(); });
     CommitTransactionCommand();
+    boundary::entry([] { serve_rights(); });
   }
   static int pauses = 0;
   const bool is_time_for_pages = pauses++ % kLooksForPages == 0;
@@ -270,6 +283,7 @@ void strom_store_worker_main(Datum stays) {
   BackgroundWorkerInitializeConnection(nullptr, nullptr, 0);
   if (!strom::pg::store::take_place()) proc_exit(0);
   strom::pg::store::keep_what_snapshots_see();
+  strom::pg::store::watch_roles();
   strom::pg::store::run_through_errors(DatumGetBool(stays));
   strom::pg::boundary::entry([] { strom::pg::store::remove_memory_at_stop(); });
   // The server restarts the worker unless its exit code is 0.

@@ -1,0 +1,82 @@
+#include "pg/store/rights_worker.hpp"
+
+#include <string>
+#include <vector>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/store/control.hpp"
+#include "pg/store/readers.hpp"
+#include "pg/store/server_headers.hpp"
+
+extern "C" PGDLLEXPORT void strom_store_rights_worker_main(Datum database);
+
+namespace strom::pg::store {
+
+namespace {
+
+/// True at first: a worker that ended may have missed changes.
+bool roles_changed = true;
+
+void note_change(Datum, int, uint32) { roles_changed = true; }
+
+/// The tables of this database that have memory. May throw.
+std::vector<Oid> tables_of(Oid database) {
+  std::vector<Oid> found;
+  for (const std::string& path : memory_of_cluster())
+    if (database_of_memory(path) == database) found.push_back(relation_of_memory(path));
+  return found;
+}
+
+/// Each table in a transaction of its own, so that none waits for another. May throw.
+void follow_all_rights() {
+  for (const Oid relid : tables_of(MyDatabaseId))
+    boundary::guard([relid] {
+      StartTransactionCommand();
+      PushActiveSnapshot(GetTransactionSnapshot());
+      follow_rights(relid);
+      PopActiveSnapshot();
+      CommitTransactionCommand();
+    });
+}
+
+}  // namespace
+
+void watch_roles() {
+  CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, note_change, Datum{0});
+  CacheRegisterSyscacheCallback(AUTHOID, note_change, Datum{0});
+}
+
+bool have_roles_changed() {
+  const bool changed = roles_changed;
+  roles_changed = false;
+  return changed;
+}
+
+void start_rights_worker(Oid database) {
+  BackgroundWorker worker{};
+  worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+  worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
+  constexpr int kRestartSeconds = 1;  // after errors, such as a deadlock
+  worker.bgw_restart_time = kRestartSeconds;
+  worker.bgw_main_arg = ObjectIdGetDatum(database);
+  strlcpy(worker.bgw_library_name, "pg_strom", sizeof(worker.bgw_library_name));
+  strlcpy(worker.bgw_function_name, "strom_store_rights_worker_main", sizeof(worker.bgw_function_name));
+  strlcpy(worker.bgw_name, "pg_strom rights of readers", sizeof(worker.bgw_name));
+  strlcpy(worker.bgw_type, "pg_strom rights of readers", sizeof(worker.bgw_type));
+  if (!RegisterDynamicBackgroundWorker(&worker, nullptr)) roles_changed = true;
+}
+
+}  // namespace strom::pg::store
+
+/// The entry point of the process.
+void strom_store_rights_worker_main(Datum database) {
+  namespace boundary = strom::pg::boundary;
+  namespace store = strom::pg::store;
+  BackgroundWorkerUnblockSignals();
+  const Oid oid = DatumGetObjectId(database);
+  // A database that has been dropped cannot be connected to, and the process would be started for ever.
+  if (boundary::entry([oid] { return store::tables_of(oid).empty(); })) proc_exit(0);
+  BackgroundWorkerInitializeConnectionByOid(oid, InvalidOid, 0);
+  boundary::entry([] { store::follow_all_rights(); });
+  proc_exit(0);
+}
