@@ -3,6 +3,7 @@
 import os
 import pathlib
 import random
+import re
 import subprocess
 import time
 
@@ -109,6 +110,31 @@ time.sleep(0.2)
 query(f"SELECT pg_terminate_backend(pid) {RUNNING}", DB)
 victim.wait(timeout=120)
 alive("a terminated session")
+
+# Beside programs that want all processors, a query of one group has more threads, and sums the same bits.
+ONE_GROUP = "SELECT sum(v / 7.0::float8), count(*) FROM big WHERE v < 900"
+
+
+def threads_of(setting):
+    with engine_session(DB, **{"pg_strom.cpu_threads": str(setting)}) as asking:
+        text = "\n".join(line for line, in asking.execute(f"EXPLAIN (ANALYZE, COSTS OFF) {ONE_GROUP}").fetchall())
+        return int(re.search(r"(\d+) threads?\)", text)[1]), asking.execute(ONE_GROUP).fetchone()
+
+
+usual = min(os.cpu_count(), 16)
+_, before = threads_of(0)
+others = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(4 * os.cpu_count())]
+try:
+    time.sleep(0.5)
+    threads, beside = threads_of(0)
+    asked, _ = threads_of(2)
+finally:
+    for other in others:
+        other.kill()
+        other.wait()
+ok(threads > usual or usual == 16, "beside busy programs a query of one group has more threads", threads)  # of 16 morsels
+equal(beside, before, "and the same sum of floats")
+equal(asked, 2, "but not more than pg_strom.cpu_threads says")
 
 # Many sessions: all are answered, and the engine's threads stay within the limit.
 SESSIONS, LIMIT = 80, 8

@@ -53,6 +53,8 @@ struct Options {
   int threads = 1;                 // including the calling one; at most one for each morsel is started
   int lanes =
       1;  // workers that rows are dealt out to where the order of work can be seen in results; or as many as threads
+  // The same for pipelines whose rows become one group, unless they are fed: a further thread costs little there.
+  int single_group_threads = 0, single_group_lanes = 0;  // 0: as above
   int64_t morsel_rows = default_morsel_rows();
   int64_t memory_budget = 256 << 20;  // bytes for group tables and queued results
   int64_t join_memory_budget =

@@ -31,6 +31,9 @@ int64_t default_device_morsel_rows() {
 
 Options within_limits(Options options) {
   options.threads = std::max(1, options.threads);
+  options.lanes = std::max(options.threads, options.lanes);
+  options.single_group_threads = std::max(options.threads, options.single_group_threads);
+  options.single_group_lanes = std::max({options.single_group_threads, options.lanes, options.single_group_lanes});
   options.morsel_rows = std::clamp<int64_t>(options.morsel_rows, 1, kMostMorselRows);
   options.device_morsel_rows = std::clamp<int64_t>(options.device_morsel_rows, 1, kMostDeviceMorselRows);
   if (options.run == nullptr) options.run = inst::run_morsel_for(options.isa);

@@ -39,7 +39,8 @@ PipelineRun::PipelineRun(const plan::Program& program, uint32_t index, op::Assem
       feeder_(source.feeder()),
       run_(options.run),
       morsel_rows_(devices.empty() ? options.morsel_rows : options.device_morsel_rows),
-      lanes_(devices.empty() ? lanes(assembly_, options, in_order) : 0),
+      is_single_group_(devices.empty() && is_single_group()),
+      lanes_(devices.empty() ? lanes(in_order) : 0),
       queue_(source, morsel_rows_, std::move(wanted), affinity(program, index, options, devices.size()), lanes_),
       exhausted_(nothing_matches),
       groups_(program, index, assembly_, options.memory_budget, lanes_,
@@ -289,17 +290,24 @@ MorselAffinity PipelineRun::affinity(const plan::Program& program, uint32_t inde
   return {std::move(numbers), is_last ? options.near_devices : std::vector<std::vector<uint32_t>>()};
 }
 
-size_t PipelineRun::lanes(const op::Assembly& assembly, const Options& options, bool in_order) {
+bool PipelineRun::is_single_group() const {
+  const plan::Pipeline& pipeline = program_.pipelines[index_];
+  return feeder_ == nullptr && pipeline.sink == plan::SinkKind::kAggregate && pipeline.group_keys.empty() &&
+         pipeline.grouping_sets.empty();
+}
+
+size_t PipelineRun::lanes(bool in_order) const {
   bool is_rounded = false, is_coarse = false;
-  for (const block::AggregateCode& aggregate : assembly.aggregates) {
+  for (const block::AggregateCode& aggregate : assembly_.aggregates) {
     using block::AccKind;
     const AccKind acc = aggregate.acc;
     is_coarse |= acc == AccKind::kSumF32;
     is_rounded |=
         acc == AccKind::kSumF64 || acc == AccKind::kAvgF64 || acc == AccKind::kMoments || acc == AccKind::kPairMoments;
   }
-  if (!is_rounded && !depends_on_order(assembly)) return 0;
-  return is_coarse || in_order ? 1 : static_cast<size_t>(std::max(options.threads, options.lanes));
+  if (!is_rounded && !depends_on_order(assembly_)) return 0;
+  if (is_coarse || in_order) return 1;
+  return static_cast<size_t>(is_single_group_ ? options_.single_group_lanes : options_.lanes);
 }
 
 Status PipelineRun::open_device(OpenedDevice* device, const op::Worker::KeepGoing& keep_going) {
@@ -401,7 +409,8 @@ void PipelineRun::count_threads() {
   // for the CPU.
   const int64_t rows = feeder_ != nullptr ? std::min(morsel_rows_, options_.morsel_rows) : morsel_rows_;
   const int64_t useful = (all_rows + rows - 1) / rows;
-  thread_count_ = exhausted_ ? 1 : static_cast<int>(std::clamp<int64_t>(useful, 1, std::max(1, options_.threads)));
+  const int most = is_single_group_ ? options_.single_group_threads : options_.threads;
+  thread_count_ = exhausted_ ? 1 : static_cast<int>(std::clamp<int64_t>(useful, 1, most));
   if (lanes_ > 0) thread_count_ = std::min(thread_count_, static_cast<int>(lanes_));
   const auto devices = std::max(1, static_cast<int>(devices_.size()));
   // The number of fed rows is an estimate.

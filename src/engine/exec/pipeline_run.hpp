@@ -109,7 +109,10 @@ class PipelineRun final : public op::WorkerSink {
   /// Sums of floats are rounded, and of equal values that are not the same the last one is the minimum or maximum. 0:
   /// it does not matter which worker gets a row. 1: for PostgreSQL's sum of float4, each step of which is rounded to
   /// float4, so that other orders differ widely after some million rows.
-  static size_t lanes(const op::Assembly& assembly, const Options& options, bool in_order);
+  size_t lanes(bool in_order) const;
+
+  /// True if all rows become one group, on the CPU, and any thread may take the next rows.
+  bool is_single_group() const;
 
   /// Copies to a device what workers share.
   Status open_device(OpenedDevice* device, const op::Worker::KeepGoing& keep_going);
@@ -167,6 +170,7 @@ class PipelineRun final : public op::WorkerSink {
   bool all_fed_ = false;
   const block::RunMorsel run_;
   const int64_t morsel_rows_;
+  const bool is_single_group_;
   const size_t lanes_;  // 0 for none, see lanes()
   MorselQueue queue_;
   const bool exhausted_;  // an inner side is empty, so no row can match

@@ -20,6 +20,7 @@ using engine::op::FallbackRow;
 namespace {
 
 constexpr int64_t kTrimmedMemory = 32 << 20;
+constexpr double kLongRows = 1e6;  // with so many, waiting for processors may take most of the time
 
 void check_interrupts_in_engine() {
   if (!INTERRUPTS_PENDING_CONDITION()) return;
@@ -54,8 +55,10 @@ QueryRun::QueryRun(CustomScanState* state, bool keep_results)
 
 engine::exec::Options QueryRun::options() {
   engine::exec::Options options;
-  options.threads = 1 + slots_->count();
+  options.single_group_threads = 1 + slots_->count();
+  options.threads = std::min(options.single_group_threads, wanted_threads());
   options.lanes = wanted_threads();
+  options.single_group_lanes = most_threads();
   options.memory_budget = bytes_of_kilobytes(guc::pg_strom::work_memory);
   options.join_memory_budget = options.memory_budget;
   if (!stores_result_) options.inflater = source::inflater();
@@ -74,6 +77,7 @@ void QueryRun::start() {
   }
   const std::vector<engine::plan::Constant> params = parameters_.evaluate(sources_.subplans());
   slots_.emplace(wanted_threads() - 1);
+  if (plan_.kind == PlanKind::kAggregation && plan_.rows_in >= kLongRows) slots_->take_more();
   execution_ = value_or_throw(Execution::create(plan_.program, sources, params, options()));
   execution_->on_fallback_build([this](uint32_t pipeline, const std::vector<FallbackRow>& rows) {
     fallback_.decide_build(pipeline, rows, *execution_);
