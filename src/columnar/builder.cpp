@@ -58,9 +58,15 @@ struct TextView {
 void ByteBuffer::grow(int64_t bytes) {
   // Grows by half only, so that memory that earlier steps freed can hold a later one.
   const int64_t wanted = std::max<int64_t>({size_ + bytes, capacity_ + capacity_ / 2, 64});
-  void* moved = realloc(data_, static_cast<size_t>(wanted));
+  constexpr int64_t kMany = 1 << 20, kPage = 4096;
+  const int64_t spare = wanted < kMany ? 0 : kPage;
+  auto* const moved = static_cast<uint8_t*>(realloc(data_ - shift_, static_cast<size_t>(wanted + spare)));
   if (moved == nullptr) throw std::bad_alloc();
-  data_ = static_cast<uint8_t*>(moved);
+  // realloc() moves pages of large allocations without copying them, so that the shift seldom changes.
+  const int64_t shift = spare == 0 ? 0 : -reinterpret_cast<intptr_t>(moved) & (kPage - 1);
+  if (shift != shift_ && size_ > 0) std::memmove(moved + shift, moved + shift_, static_cast<size_t>(size_));
+  data_ = moved + shift;
+  shift_ = shift;
   capacity_ = wanted;
 }
 

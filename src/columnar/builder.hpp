@@ -17,7 +17,8 @@
 
 namespace strom::columnar {
 
-/// Bytes that grow at the end; new bytes are not initialized. Throws std::bad_alloc.
+/// Bytes that grow at the end; new bytes are not initialized. Many of them begin at a page of memory, from which a disk
+/// takes them as they lie. Throws std::bad_alloc.
 class ByteBuffer {
  public:
   ByteBuffer() = default;
@@ -26,9 +27,10 @@ class ByteBuffer {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
+    std::swap(shift_, other.shift_);
     return *this;
   }
-  ~ByteBuffer() { free(data_); }
+  ~ByteBuffer() { free(data_ - shift_); }
 
   uint8_t* data() { return data_; }
   const uint8_t* data() const { return data_; }
@@ -56,6 +58,7 @@ class ByteBuffer {
 
   uint8_t* data_ = nullptr;
   int64_t size_ = 0, capacity_ = 0;
+  int64_t shift_ = 0;  // of data_ in its allocation
 };
 
 /// Buffers of a column in Arrow's layout. The caller knows that its offsets are in order. `validity` is nullptr when no

@@ -10,9 +10,10 @@
 
 namespace strom::format {
 
-/// Gathers bytes in memory and writes them in aligned pieces with O_DIRECT. The kernel neither copies them nor has to
-/// find memory for them, and cached pages of others stay. Where a file system does not support such writes, they go
-/// through its cache as usual. Not thread-safe.
+/// Gathers bytes in memory and writes them in aligned pieces with O_DIRECT. Large pieces that are at such places
+/// already, in memory and in the file, are written from where they are. The kernel neither copies them nor has to find
+/// memory for them, and cached pages of others stay. Where a file system does not support such writes, they go through
+/// its cache as usual. Not thread-safe.
 class DirectWriter {
  public:
   /// Writes from `position` of the file on. The caller keeps `fd`. nullptr: not possible for this file, or too little
@@ -32,7 +33,9 @@ class DirectWriter {
 
   DirectWriter(int fd, Buffer buffer, int64_t position);
   bool set_direct(bool is_direct);
+  int write_from(const char* bytes, size_t size);
   int write_out(size_t from, size_t to);
+  int write_all(const char* bytes, size_t size, int64_t position);
   int write_through_cache(size_t from, size_t to);
   int flush(bool is_end);
 

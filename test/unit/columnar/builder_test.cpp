@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "columnar/text.hpp"
 
@@ -35,6 +36,18 @@ TEST(ColumnBuilder, FixedWidthWithoutNulls) {
   EXPECT_EQ(view.validity, nullptr);
   for (int64_t i = 0; i < 100; ++i) EXPECT_EQ(static_cast<const int64_t*>(view.values)[i], i * i);
   EXPECT_EQ(column.memory_bytes(), 800);
+}
+
+TEST(ByteBuffer, ManyBytesBeginAtAPageAndStay) {
+  std::vector<ByteBuffer> buffers(3);
+  constexpr int64_t kWords = 300'000;
+  for (int64_t i = 0; i < kWords; ++i)
+    for (ByteBuffer& buffer : buffers) buffer.push(i);  // the allocations grow in turns, so they move
+  for (const ByteBuffer& buffer : buffers) {
+    ASSERT_EQ(buffer.size(), kWords * 8);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % 4096, 0u);
+    for (int64_t i = 0; i < kWords; ++i) ASSERT_EQ(buffer.as<int64_t>()[i], i);
+  }
 }
 
 TEST(ColumnBuilder, FirstNullComesAtAnyRow) {

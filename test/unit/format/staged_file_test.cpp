@@ -106,6 +106,31 @@ TEST_P(StagedFileTest, large_from_the_first_byte_to_odd_ends) {
   }
 }
 
+TEST_P(StagedFileTest, pages_from_where_they_lie) {
+  struct Free {
+    void operator()(char* memory) const { free(memory); }
+  };
+  constexpr size_t kMost = 6 * kMega;
+  const std::unique_ptr<char, Free> pages(static_cast<char*>(aligned_alloc(kPage, kMost)));
+  const auto append_pages = [&](StagedFile& file, size_t size) {
+    const std::string bytes = random_bytes(size);
+    std::copy(bytes.begin(), bytes.end(), pages.get());
+    expected_ += bytes;
+    return file.append({{pages.get(), size}});
+  };
+  auto file = StagedFile::create(path(), true, GetParam()).value();
+  ASSERT_TRUE(append(*file, random_bytes(32 * kMega + kPage), 10 * kMega).is_ok());
+  for (const size_t size : {kMega, 2 * kMega, 5 * kMega + 77, 3 * kMega, kMost}) {
+    // At a page of the file, and then not.
+    ASSERT_TRUE(append(*file, random_bytes(-expected_.size() % kPage), kPage).is_ok());
+    ASSERT_TRUE(append_pages(*file, size).is_ok());
+    ASSERT_TRUE(append(*file, random_bytes(64), 64).is_ok());
+    ASSERT_TRUE(append_pages(*file, size).is_ok());
+  }
+  ASSERT_TRUE(file->commit().is_ok());
+  ASSERT_TRUE(content() == expected_);
+}
+
 TEST_P(StagedFileTest, gaps_that_are_filled_later) {
   auto file = StagedFile::create(path(), true, GetParam()).value();
   ASSERT_TRUE(append(*file, random_bytes(1000), 100).is_ok());

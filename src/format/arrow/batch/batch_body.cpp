@@ -1,7 +1,28 @@
 // See batch_body.hpp.
 #include "format/arrow/batch/batch_body.hpp"
 
+#include <cstdint>
+
 namespace strom::format::arrow {
+
+namespace {
+
+bool is_for_pages(const void* bytes, int64_t size) {
+  constexpr int64_t kLarge = 1 << 20;
+  return size >= kLarge && reinterpret_cast<uintptr_t>(bytes) % kPageAlignment == 0;
+}
+
+}  // namespace
+
+void BatchBody::pad(int64_t bytes) {
+  if (bytes == 0) return;
+  if (codec_ != Codec::kNone) {
+    compressed_.insert(compressed_.end(), static_cast<size_t>(bytes), '\0');
+  } else {
+    pieces_.push_back({const_cast<char*>(kPadding), static_cast<size_t>(bytes)});
+  }
+  size_ += bytes;
+}
 
 Status BatchBody::add_buffer(const void* bytes, int64_t size, Compressor* compressor) {
   int64_t stored = size;
@@ -13,16 +34,15 @@ Status BatchBody::add_buffer(const void* bytes, int64_t size, Compressor* compre
       stored = static_cast<int64_t>(compressed_.size() - before);
     }
   } else if (size > 0) {
+    if (is_for_pages(bytes, size)) {
+      alignment_ = kPageAlignment;
+      pad(padding_of(size_, kPageAlignment));
+    }
     pieces_.push_back({const_cast<void*>(bytes), static_cast<size_t>(size)});
   }
   buffers_.push_back({size_, stored});
-  const int64_t padding = padding_of(stored);
-  if (codec_ != Codec::kNone) {
-    compressed_.insert(compressed_.end(), static_cast<size_t>(padding), '\0');
-  } else if (padding > 0) {
-    pieces_.push_back({const_cast<char*>(kPadding), static_cast<size_t>(padding)});
-  }
-  size_ += stored + padding;
+  size_ += stored;
+  pad(padding_of(size_));
   return Status::ok();
 }
 

@@ -12,9 +12,11 @@
 namespace strom::format::arrow {
 
 constexpr int64_t kBufferAlignment = 64;
-alignas(kBufferAlignment) inline constexpr char kPadding[kBufferAlignment] = {};
+/// Of large buffers that are at such an address, too: DirectWriter writes them from where they are.
+constexpr int64_t kPageAlignment = 4096;
+alignas(kBufferAlignment) inline constexpr char kPadding[kPageAlignment] = {};
 
-constexpr int64_t padding_of(int64_t bytes) { return -bytes & (kBufferAlignment - 1); }
+constexpr int64_t padding_of(int64_t bytes, int64_t alignment = kBufferAlignment) { return -bytes & (alignment - 1); }
 
 /// Buffers are referred to in the caller's memory, or compressed into memory of the body.
 class BatchBody {
@@ -35,6 +37,8 @@ class BatchBody {
 
   int64_t rows() const { return rows_; }
   int64_t size() const { return size_; }
+  /// Where the body has to begin in a file.
+  int64_t alignment() const { return alignment_; }
   Codec codec() const { return codec_; }
   const std::vector<Extent>& nodes() const { return nodes_; }
   const std::vector<Extent>& buffers() const { return buffers_; }
@@ -42,7 +46,9 @@ class BatchBody {
   const std::vector<struct iovec>& pieces() const { return pieces_; }
 
  private:
-  int64_t rows_, size_ = 0;
+  void pad(int64_t bytes);
+
+  int64_t rows_, size_ = 0, alignment_ = kBufferAlignment;
   Codec codec_ = Codec::kNone;
   std::vector<Extent> nodes_, buffers_;
   std::vector<int64_t> variadic_counts_;

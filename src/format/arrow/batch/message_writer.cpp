@@ -65,7 +65,8 @@ Status MessageWriter::write_message(flatbuffers::FlatBufferBuilder& builder, fbs
   const int64_t start = sink_->position();
   constexpr int64_t kPrefixBytes = 8;
   const auto metadata_size = static_cast<int64_t>(builder.GetSize());
-  const int64_t pad = padding_of(start + kPrefixBytes + metadata_size);
+  const int64_t alignment = body == nullptr ? kBufferAlignment : body->alignment();
+  const int64_t pad = padding_of(start + kPrefixBytes + metadata_size, alignment);
   const uint32_t prefix[2] = {kContinuation, static_cast<uint32_t>(metadata_size + pad)};
   std::vector<struct iovec> pieces = {piece(prefix, sizeof(prefix)), piece(builder.GetBufferPointer(), metadata_size),
                                       piece(kPadding, pad)};

@@ -14,7 +14,7 @@
 namespace strom::format::arrow {
 
 /// Calls in this order: start, dictionaries and record batches, finish. Every message is padded so that bodies, and all
-/// buffers in them, start at a multiple of 64 bytes.
+/// buffers in them, start at a multiple of 64 bytes, and large ones at one of 4096.
 class MessageWriter {
  public:
   using SchemaEncoder = std::function<flatbuffers::Offset<fbs::Schema>(flatbuffers::FlatBufferBuilder&)>;

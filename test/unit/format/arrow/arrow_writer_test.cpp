@@ -190,6 +190,41 @@ TEST(ArrowWriter, ManyColumnsNeedSeveralSystemCalls) {
   }
 }
 
+TEST(ArrowWriter, LargeBuffersBeginAtPages) {
+  const TempFolder folder;
+  columnar::Schema schema = one_column();
+  schema.fields.push_back(schema.fields[0]);
+  schema.fields[1].layout = Layout::kUtf8;
+  constexpr int32_t kRows = 400'000;
+  auto writer = FileWriter::create(folder.path("f"), schema, false);
+  ASSERT_TRUE(writer.is_ok());
+  for (int batch = 0; batch < 2; ++batch) {
+    std::vector<columnar::ColumnBuilder> columns;
+    columns.emplace_back(schema.fields[0]);
+    columns.emplace_back(schema.fields[1]);
+    for (int32_t i = 0; i < kRows; ++i) {
+      columns[0].append(i + batch);
+      ASSERT_TRUE(columns[1].append_bytes(std::to_string(i + batch)));
+    }
+    format::arrow::Compressor compressor({});
+    const auto encoded = format::arrow::encode_batch(columns, kRows, compressor);
+    ASSERT_TRUE(encoded.is_ok());
+    ASSERT_TRUE(writer.value()->write(encoded.value()).is_ok());
+  }
+  ASSERT_TRUE(writer.value()->finish().is_ok());
+  const auto reader = FileReader::open(folder.path("f"));
+  ASSERT_TRUE(reader.is_ok());
+  for (int batch = 0; batch < 2; ++batch) {
+    const auto numbers = reader.value()->column(batch, 0).value(), texts = reader.value()->column(batch, 1).value();
+    for (const void* buffer : {numbers.values, texts.values, static_cast<const void*>(texts.data)})
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer) % 4096, 0u);  // the mapping begins at a page, too
+    for (const int32_t row : {0, 1, kRows - 1}) {
+      EXPECT_EQ(print_value(numbers, row), std::to_string(row + batch));
+      EXPECT_NE(print_value(texts, row).find(std::to_string(row + batch)), std::string::npos);
+    }
+  }
+}
+
 TEST(StagedFile, AppendsInOrder) {
   const TempFolder folder;
   auto file = format::StagedFile::create(folder.path("f"), false);
