@@ -93,11 +93,9 @@ void BatchWriter::run() {
     for (auto& column : batch->columns) column.clear();
     batch->facts = {};
     batch->next_window = INT64_MIN;
-    const bool is_lost = !works || !status.is_ok();
-    if (is_lost) output_.add_lost(rows);
+    if (!works || !status.is_ok()) output_.add_lost(rows);
     if (!status.is_ok()) failed_();
     lock.lock();
-    if (is_lost) lost_ += rows;
     if (works) status_ = std::move(status);
     empty_.push_back(std::move(batch));
     lock.unlock();

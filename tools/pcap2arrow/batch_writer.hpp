@@ -43,7 +43,6 @@ class BatchWriter {
   void give(std::unique_ptr<Batch> batch);
   /// Writes what was given. The first failure; batches behind it are lost.
   Status finish();
-  int64_t lost_packets() const { return lost_; }
 
  private:
   void run();
@@ -58,7 +57,6 @@ class BatchWriter {
   std::condition_variable changed_;
   std::deque<std::unique_ptr<Batch>> empty_, full_;
   bool is_end_ = false;
-  int64_t lost_ = 0;
   Status status_;
   std::thread thread_;
 };

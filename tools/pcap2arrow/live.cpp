@@ -74,7 +74,6 @@ class LiveCapture {
   std::vector<std::unique_ptr<CaptureOutput>> outputs_;
   Counters counters_;
   std::atomic<int64_t> taken_{0};  // of settings.count
-  std::atomic<int64_t> lost_{0};
   std::atomic<bool> stop_{false};
   std::atomic<int64_t> shift_{0};  // of windows' numbers, see window_after()
 
@@ -233,7 +232,6 @@ Status LiveCapture::Worker::run() {
   take_rows();
   writer_.give(std::move(batch_));
   Status status = writer_.finish();
-  capture_.lost_ += writer_.lost_packets();
   return status.is_ok() ? failure : status;
 }
 
@@ -342,7 +340,6 @@ Result<Captured> LiveCapture::run() {
   }
   captured.received = counters_.packets;
   captured.dropped = counters_.dropped;
-  captured.lost = lost_;
   return captured;
 }
 

@@ -17,7 +17,6 @@ struct Captured {
   Written written;
   int64_t received = 0;  // from the kernel
   int64_t dropped = 0;   // by the kernel, for want of room
-  int64_t lost = 0;      // received, and not written because of an error
   Status failure;        // why it ended early; what was written before is whole
 };
 

@@ -208,8 +208,8 @@ Status run_capture(const Settings& settings, bool is_named, tool::Progress& prog
   if (settings.verbose || captured.dropped > 0)
     fmt::print(stderr, "pcap2arrow: {} packets captured, {} dropped by the kernel\n", captured.received,
                captured.dropped);
-  if (captured.lost > 0)
-    tool::report_warning("pcap2arrow", fmt::format("{} captured {} could not be written", captured.lost,
+  if (captured.written.lost > 0)
+    tool::report_warning("pcap2arrow", fmt::format("{} captured {} could not be written", captured.written.lost,
                                                    settings.flows ? "flows" : "packets"));
   return captured.failure;
 }

@@ -47,6 +47,7 @@ void Written::add(const Written& other) {
   batches += other.batches;
   rows += other.rows;
   bytes += other.bytes;
+  lost += other.lost;
   counts.add(other.counts);
 }
 
@@ -354,6 +355,7 @@ void CaptureOutput::add_lost(int64_t rows) {
   std::lock_guard lock(mutex_);
   File* file = newest();
   (file == nullptr ? lost_ : file->lost) += rows;
+  written_.lost += rows;
 }
 
 void CaptureOutput::add_counts(const format::packets::PacketCounts& counts) {

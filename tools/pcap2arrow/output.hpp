@@ -34,6 +34,7 @@ struct BatchFacts {
 struct Written {
   std::string path;
   int64_t files = 0, batches = 0, rows = 0, bytes = 0;
+  int64_t lost = 0;  // rows of add_lost()
   format::packets::PacketCounts counts;
 
   void add(const Written& other);

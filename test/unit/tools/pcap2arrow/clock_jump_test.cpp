@@ -1,4 +1,5 @@
-// Captures from memory: which file each packet goes to when the clock is set forward and back, and what the end takes.
+// Captures from memory: which file each packet goes to when the clock is set forward and back, what the end takes, and
+// which file tells of losses.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "cli/progress.hpp"
+#include "format/arrow/read/reader.hpp"
 #include "pcap2arrow/live.hpp"
 
 namespace strom::pcap2arrow {
@@ -23,7 +25,7 @@ constexpr int64_t kNoon = int64_t{1699963200} * kNano;  // 2023-11-14 12:00 UTC
 int64_t at(int64_t minutes, int64_t seconds = 0) { return kNoon + (minutes * 60 + seconds) * kNano; }
 
 /// Gives packets with these times, some at once, and takes as long as is asked for.
-class TimedSource final : public PacketSource {
+class TimedSource : public PacketSource {
  public:
   explicit TimedSource(std::vector<std::vector<int64_t>> times, std::chrono::milliseconds pause = {})
       : times_(std::move(times)), pause_(pause) {}
@@ -53,6 +55,24 @@ class TimedSource final : public PacketSource {
   const std::chrono::milliseconds pause_;
   std::vector<format::packets::Packet> packets_;
   size_t next_ = 0;
+};
+
+/// Gives a packet, and has lost some when the file with that packet is complete.
+class SourceWithLateLosses final : public TimedSource {
+ public:
+  SourceWithLateLosses(std::filesystem::path folder, int64_t losses)
+      : TimedSource(std::vector<std::vector<int64_t>>(1, {at(0)})), folder_(std::move(folder)), losses_(losses) {}
+  SourceCounts counts() override {
+    for (int i = 0; i < 1000 && std::filesystem::is_empty(folder_); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    SourceCounts counts;
+    counts.dropped = std::exchange(losses_, 0);
+    return counts;
+  }
+
+ private:
+  const std::filesystem::path folder_;
+  int64_t losses_;
 };
 
 class ClockJump : public testing::Test {
@@ -103,6 +123,32 @@ TEST_F(ClockJump, TheEndTakesAllThatHasComeHoweverLongThatTakes) {
   const auto captured = capture_from(settings, std::move(sources), progress);
   ASSERT_TRUE(captured.is_ok() && captured.value().failure.is_ok());
   EXPECT_EQ(captured.value().written.rows, kResults);
+}
+
+TEST_F(ClockJump, LossesBehindTheLastFileAreInOneWithoutRows) {
+  Settings settings;
+  settings.interfaces = {"memory"};
+  settings.output.path = (folder_ / "%Y.arrow").string();
+  settings.limit_seconds = 60;
+  settings.duration = 1;
+  std::vector<std::unique_ptr<PacketSource>> sources;
+  sources.push_back(std::make_unique<SourceWithLateLosses>(folder_, 5));
+  tool::Progress progress({"none"});
+  const auto captured = capture_from(settings, std::move(sources), progress);
+  ASSERT_TRUE(captured.is_ok() && captured.value().failure.is_ok());
+  EXPECT_EQ(captured.value().dropped, 5);
+  EXPECT_EQ(captured.value().written.files, 2);
+  std::vector<std::string> found;
+  for (const auto& file : std::filesystem::directory_iterator(folder_)) {
+    const auto reader = format::arrow::FileReader::open(file.path());
+    ASSERT_TRUE(reader.is_ok());
+    std::string dropped;
+    for (const auto& [key, value] : reader.value()->schema().metadata)
+      if (key == "pcap.dropped") dropped = value;
+    found.push_back(std::to_string(reader.value()->batch_count()) + " batches, dropped: " + dropped);
+  }
+  std::sort(found.begin(), found.end());
+  EXPECT_EQ(found, (std::vector<std::string>{"0 batches, dropped: 5", "1 batches, dropped: "}));
 }
 
 TEST_F(ClockJump, FilesGoOnAfterTheClockWasSetBack) {
