@@ -248,6 +248,13 @@ for form in ("crowd.vcf", "crowd.bcf"):
         status, out, err = run("vcf2arrow", "--no-split", *(("--append", grown) if grown.exists() else ("-o", grown)), *options, OUT / form)
         ok(status == 0, f"{form}: a file with a dictionary grows", err)
     equal(ipc.open_file(grown).read_all().column("sample2__GT").to_pylist(), [missing(row[i]) for i in (2, 4) for row in said], f"{form}: genotypes of a file that has grown")
+    older = OUT / f"older.{form}.arrow"  # of a program that knew no dictionary of genotypes
+    run("vcf2arrow", "--no-split", "--genotypes=text", "-o", older, "--samples=S1,S2", OUT / form)
+    status, out, err = run("vcf2arrow", "--no-split", "--append", older, "--samples=S1,S2", OUT / form)
+    ok(status == 1 and '"sample1__GT" Utf8 in the file' in err and "need --genotypes=text" in err, f"{form}: genotypes do not fit to texts", err)
+    equal(ipc.open_file(older).num_record_batches, 1, f"{form}: a file that they do not fit to stays as it is")
+    status, out, err = run("vcf2arrow", "--no-split", "--genotypes=text", "--append", older, "--samples=S1,S2", OUT / form)
+    equal(ipc.open_file(older).read_all().column("sample2__GT").to_pylist(), [missing(row[2]) for _ in range(2) for row in said], f"{form}: as text they do")
     lists = convert(OUT / form, "--no-split", "--genotypes=lists", "--ploidy=3").column("samples__GT").to_pylist()
     equal(lists, [[allele for text in row[:300] for allele in alleles_of(missing(text), 3)] for row in said], f"{form}: lists are, too")
     counts = convert(OUT / form, "--no-split", "--genotypes=dosage")

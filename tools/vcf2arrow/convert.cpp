@@ -216,7 +216,11 @@ Result<Converted> Conversion::run() {
   metadata.insert(metadata.end(), layout.metadata().begin(), layout.metadata().end());
   metadata.insert(metadata.end(), settings_.metadata.begin(), settings_.metadata.end());
   if (layout.labels() != nullptr) contents.dictionaries[Layout::kLabelsId].labels = layout.labels();
-  STROM_ASSIGN(const auto files, tool::OutputFiles::open(settings_, contents, std::move(metadata), progress_));
+  auto opened = tool::OutputFiles::open(settings_, contents, std::move(metadata), progress_);
+  // Before there was a dictionary, genotypes were written as texts.
+  if (opened.status().code() == ErrorCode::kTypeMismatch && layout.labels() != nullptr)
+    return std::move(opened).status().with_hint("Genotypes that the file has as Utf8 need --genotypes=text.");
+  STROM_ASSIGN(const auto files, std::move(opened));
   if (contents.dictionaries.size() > 1)
     return Status(ErrorCode::kUnsupported,
                   "the samples of file \"" + settings_.append + "\" do not share a dictionary");

@@ -128,8 +128,7 @@ int32_t Lines::end_of(std::string_view info) const {
   const std::string_view text = fixed_[kPos];
   int64_t position = 0;
   (void)std::from_chars(text.data(), text.data() + text.size(), position);
-  const int64_t end = last_position(position, fixed_[kRef].size(), end_in_info(info));
-  return static_cast<int32_t>(std::clamp<int64_t>(end, INT32_MIN, INT32_MAX));
+  return last_position_value(position, fixed_[kRef].size(), end_in_info(info));
 }
 
 /// FORMAT begins at `at`. In many files with many samples, the line's samples are nothing but pairs of alleles. Their

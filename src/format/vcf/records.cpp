@@ -259,10 +259,8 @@ Status Records::append_row(const RowAllele& allele) {
     else
       STROM_TRY(append_value(layout_.info()[i], info_[i], allele, column));
   }
-  if (layout_.choice().has_end) {
-    const int64_t end = last_position(position_, reference_.size(), end_);
-    columns_[layout_.end_column()].append(static_cast<int32_t>(std::clamp<int64_t>(end, INT32_MIN, INT32_MAX)));
-  }
+  if (layout_.choice().has_end)
+    columns_[layout_.end_column()].append(last_position_value(position_, reference_.size(), end_));
   ++counts.rows;
   return layout_.samples().empty() ? Status::ok() : append_samples(allele);
 }

@@ -30,4 +30,10 @@ inline int64_t last_position(int64_t position, size_t reference_bytes, int64_t e
   return end >= std::max<int64_t>(position, 1) ? end : position + static_cast<int64_t>(reference_bytes) - 1;
 }
 
+/// The same as a value of the column of ends.
+inline int32_t last_position_value(int64_t position, size_t reference_bytes, int64_t end) {
+  const int64_t last = last_position(position, reference_bytes, end);
+  return static_cast<int32_t>(std::clamp<int64_t>(last, INT32_MIN, INT32_MAX));
+}
+
 }  // namespace strom::format::vcf
