@@ -58,3 +58,15 @@ SELECT nodes_of('SELECT price * 1.5, count(*) FROM sale GROUP BY price * 1.5');
 SELECT nodes_of('SELECT name::char(40), count(*) FROM sale GROUP BY name::char(40)');
 SELECT nodes_of('SELECT k, variance(number) FROM sale GROUP BY k');
 DROP TABLE sale;
+
+-- One group: of equal values the last one stays, and NaN is the largest, wherever they are.
+CREATE TABLE reading AS
+  SELECT i, (CASE WHEN i % 97 = 0 THEN '-0' WHEN i % 89 = 0 THEN '0' ELSE (i % 13 + 1)::text END)::float8 AS a,
+         (CASE WHEN i % 2500 = 0 THEN 'NaN' ELSE (i * 7 % 1001 - 500)::text END)::float4 AS b, i * 37 % 5003 - 2500 AS c,
+         (i::int8 * 7919) % 100003 - 50000 AS d, '2026-01-01'::timestamp + (i * 613 % 4999) * interval '1 min' AS e,
+         CASE WHEN i % 5 > 0 THEN (i * 31 % 4001)::float8 END AS f
+    FROM generate_series(1, 5000) i;
+ANALYZE reading;
+SELECT n, r.* FROM unnest('{1,63,64,65,89,97,128,1000,1024,1025,2499,2500,2501,5000}'::int[]) n,
+  run_both(format('SELECT count(*), min(a), max(-a), max(a), min(b), max(b), min(c), max(c), min(d), max(d), min(e), max(e), min(f), max(f), sum(a), avg(a), sum(b), avg(b), sum(f), avg(f) FROM reading WHERE i <= %s', n)) r;
+DROP TABLE reading;

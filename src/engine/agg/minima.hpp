@@ -16,16 +16,20 @@ namespace strom::engine::agg {
 template <class P, class T>
 inline constexpr bool kLastStays = !P::kDevice && static_cast<T>(0.5) != T{};
 
+/// f(better), where better(a, b) tells whether value `a` replaces the best value `b`.
+template <class P, class T, class F>
+STROM_INLINE void with_better(const AggregateCode& code, F f) {
+  constexpr bool last = kLastStays<P, T>;
+  if (code.acc == AccKind::kMin)
+    f([](T a, T b) { return last ? !expr::value_less(b, a) : expr::value_less(a, b); });
+  else
+    f([](T a, T b) { return last ? !expr::value_less(a, b) : expr::value_less(b, a); });
+}
+
 template <class P, class T>
 STROM_INLINE void best_values(const P& p, TileState& s, const AggregateCode& code, uint32_t index,
                               const uint32_t* slots) {
-  constexpr bool last = kLastStays<P, T>;
-  if (code.acc == AccKind::kMin)
-    improve_values<P, T>(p, s, code, index, slots,
-                         [](T a, T b) { return last ? !expr::value_less(b, a) : expr::value_less(a, b); });
-  else
-    improve_values<P, T>(p, s, code, index, slots,
-                         [](T a, T b) { return last ? !expr::value_less(a, b) : expr::value_less(b, a); });
+  with_better<P, T>(code, [&](auto better) { improve_values<P, T>(p, s, code, index, slots, better); });
 }
 
 /// For all types but texts and decimals.
