@@ -62,6 +62,7 @@ Result<bool> BlockText::find_blocks() {
     at += block.size;
     text += block.text_size;
   }
+  if (!blocks_.empty()) STROM_TRY(check_last_block(*file_));
   return !blocks_.empty();
 }
 

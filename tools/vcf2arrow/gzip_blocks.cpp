@@ -51,6 +51,20 @@ Result<Block> block_at(const base::MappedFile& file, int64_t at) {
   return Block{at, 0, size, text_size};
 }
 
+Status check_last_block(const base::MappedFile& file) {
+  constexpr uint8_t kEmpty[] = {31, 139, 8,  4, 0, 0, 0, 0, 0, 255, 6, 0, 66, 67,
+                                2,  0,   27, 0, 3, 0, 0, 0, 0, 0,   0, 0, 0,  0};
+  constexpr int64_t kSize = sizeof kEmpty;
+  if (file.size() >= kSize && std::memcmp(file.data() + file.size() - kSize, kEmpty, sizeof kEmpty) == 0)
+    return Status::ok();
+  return no_last_block("file \"" + file.path() + "\"");
+}
+
+Status no_last_block(const std::string& name) {
+  return Status(ErrorCode::kCorruptFile, name + " is cut off: it lacks the empty block that bgzip writes last")
+      .with_hint("Fetch or make the file again.");
+}
+
 Inflater::Inflater() : decompressor_(libdeflate_alloc_decompressor()) {}
 
 Inflater::~Inflater() { libdeflate_free_decompressor(decompressor_); }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "base/large_allocator.hpp"
 #include "base/mapped_file.hpp"
@@ -23,6 +24,12 @@ struct Block {
 bool begins_block(const base::MappedFile& file, int64_t at);
 /// The block at a position < the file's size. Errors: kCorruptFile.
 Result<Block> block_at(const base::MappedFile& file, int64_t at);
+
+/// bgzip ends files with an empty block, so that one that was cut off between blocks is told from a whole one. Errors:
+/// kCorruptFile.
+Status check_last_block(const base::MappedFile& file);
+/// The error of a file or pipe that ends without that block.
+Status no_last_block(const std::string& name);
 
 /// Of one thread.
 class Inflater {

@@ -1,6 +1,7 @@
 // See library_text.hpp.
 #include "vcf2arrow/library_text.hpp"
 
+#include <htslib/bgzf.h>
 #include <htslib/hts.h>
 #include <htslib/hts_log.h>
 #include <htslib/kseq.h>
@@ -14,6 +15,7 @@
 #include <mutex>
 
 #include "base/os_error.hpp"
+#include "vcf2arrow/gzip_blocks.hpp"
 #include "vcf2arrow/region_blocks.hpp"
 
 namespace strom::vcf2arrow {
@@ -85,6 +87,7 @@ class LibraryText final : public VariantText {
   Status open_region();
   Result<bool> read_line();
   Result<bool> read_binary();
+  Status check_end() const;
   Status damaged() const { return {ErrorCode::kCorruptFile, name_ + " is damaged or cut off"}; }
 
   const std::string name_, path_;
@@ -162,6 +165,12 @@ Status LibraryText::open_region() {
   return Status::ok();
 }
 
+/// After the last line or record. Of pipes htslib knows no other sign of a file that was cut off between blocks.
+Status LibraryText::check_end() const {
+  if (hts_get_format(file_.get())->compression != bgzf || iterator_ != nullptr) return Status::ok();
+  return hts_get_bgzfp(file_.get())->no_eof_block == 0 ? Status::ok() : no_last_block(name_);
+}
+
 /// The next line or record is in line_; false at the end.
 Result<bool> LibraryText::read_line() {
   if (has_line_) {
@@ -201,6 +210,7 @@ Result<bool> LibraryText::next(Piece& piece) {
   while (piece.buffer.size() < piece_) {
     STROM_ASSIGN(const bool more, read_line());
     if (!more) {
+      STROM_TRY(check_end());
       is_end_ = true;
       break;
     }

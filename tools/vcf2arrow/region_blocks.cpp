@@ -47,6 +47,7 @@ Result<bool> read_first_blocks(const base::MappedFile& file, bool (*fits)(std::s
     if (!fits(*text)) return false;
     at += block.size;
   }
+  STROM_TRY(check_last_block(file));
   return true;
 }
 
