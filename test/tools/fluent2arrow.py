@@ -127,6 +127,26 @@ with receiver.connect() as again:
 receiver.stop()
 equal([row["other"] for row in rows(OUT / "live" / "a-1.arrow")], ["x"], "get a file of their own")
 
+# ---- What PostgreSQL's texts cannot have: NUL, and bytes that are no UTF-8 ----
+odd = {"a": "x\0y", "long": "0123456\x007" + "89" * 10, "b": b"ab\xffc\xc3\xa4", "c": {"k\0": ["\0", b"\xfe"]}}
+clean = {"a": "x\ufffdy", "long": "0123456\ufffd7" + "89" * 10, "b": "ab\ufffdcä"}
+ODD = "(time timestamptz, tag text, {})"
+for name, options, columns in (("json", [], "record jsonb"), ("given", ["--schema=a:utf8,long:utf8,b:utf8,c:utf8"], "a text, long text, b text, c jsonb"), ("found", ["--infer-schema"], "a text, long text, b text, c jsonb")):
+    receiver = Receiver(str(OUT / "odd" / f"{name}.arrow"), "--flush-interval=20", *options)
+    with receiver.connect() as link:
+        for tag in (b"t", b"a\xffb", b"a\0b"):
+            link.sendall(b"\x94" + (bytes([0xa0 + len(tag)]) + tag) + msgpack.packb(1) + msgpack.packb(odd) + msgpack.packb({"chunk": f"odd {tag}"}))
+            ok(acknowledged(link, f"odd {tag}"), f"odd tags: {name}")
+    status, out, err = receiver.stop()
+    ok("3 events" in out and "0 values became NULL" in out, f"no odd text becomes NULL: {name}", out, err)
+    (OUT / "odd").chmod(0o755)
+    query(f"CREATE FOREIGN TABLE odd_{name} {ODD.format(columns)} SERVER arrow_fdw OPTIONS (file '{OUT}/odd/{name}.arrow')", DB)
+    value = (lambda key: f"record->>'{key}'") if name == "json" else str
+    equal(query(f"SELECT string_agg(tag, ' '), min({value('a')}), max({value('a')}), max({value('long')}), max({value('b')}) FROM odd_{name}", DB),
+          "|".join(["t a\ufffdb a\ufffdb", clean["a"], clean["a"], clean["long"], clean["b"] if name != "json" else "ab\ufffdc\ufffd\ufffd"]), f"odd texts in PostgreSQL: {name}")
+    whole = "(record->'c')" if name == "json" else "c"
+    equal(query(f"SELECT max({whole}::text) FROM odd_{name}", DB), '{"k\ufffd": ["\ufffd", "\ufffd"]}', f"and within others: {name}")
+
 # ---- Killed at any instant: what was acknowledged is there, once ----
 shutil.rmtree(OUT / "live")
 sent, acked = 0, set()

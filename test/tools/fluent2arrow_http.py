@@ -76,7 +76,9 @@ equal(receiver.post("/timed?x=1&time=0", '{"a": 2}', client=client), 200, "a tim
 timed = [row["time"] for row in receiver.events("timed")]
 ok(timed[0] == datetime.datetime.fromtimestamp(1700000000.25, UTC) and abs((timed[1] - datetime.datetime.now(UTC)).total_seconds()) < 60, "times", timed)
 equal(receiver.post("/text", b'"\\ud83d\\ude00 \\u00e4 \\ud800 \\udc00x \\u0000\\b\\f \xff"'.join([b'{"t": ', b"}"]), client=client), 200, "texts with escapes")
-equal(receiver.records("text"), [{"t": "😀 ä \ufffd \ufffdx \0\b\f \ufffd"}], "are what they mean")
+equal(receiver.records("text"), [{"t": "😀 ä \ufffd \ufffdx \ufffd\b\f \ufffd"}], "are what they mean, except for NUL")
+equal([receiver.post(f"/{tag}", '{"a": 1}', client=client) for tag in ("x%ffb", "x%00b")], [200, 200], "tags that are no texts")
+equal([row["tag"] for row in receiver.events("x_b")], ["x\ufffdb"] * 2, "become some")
 for number in ("0", "-0", "9223372036854775807", "-9223372036854775808", "18446744073709551615", "18446744073709551616", "1e2", "1E-2", "0.1", "1.7976931348623157e308"):
     equal(receiver.post("/numbers", '{"n": %s}' % number, client=client), 200, number)
 equal([row["n"] for row in receiver.records("numbers")], [0, 0, 2**63 - 1, -2**63, 2**64 - 1, 1.8446744073709552e19, 100, 0.01, 0.1, 1.7976931348623157e308], "numbers")

@@ -113,14 +113,14 @@ equal(len(json.loads(receiver.events()[-1]["record"])["message"]), 60000 - 4, "a
 # Lines within a counted message, a last line without its end, bytes that are no UTF-8, and columns.
 receiver = Receiver("odd", "--infer-schema")
 with receiver.connect() as link:
-    link.sendall(b"7 <13>a\nb6 <13>cd")
+    link.sendall(b"7 <13>a\nb6 <13>cd10 <13>nul\0in")
 with receiver.connect() as link:
     link.sendall(b"<13>last\n\n<13>open")
 with receiver.connect() as link:
     link.sendall(b"<13>bad \xff\xfe byte\n")
 time.sleep(0.3)
 receiver.stop()
-equal(sorted(row["message"] for row in receiver.events()), sorted(["a\nb", "cd", "last", "open", "bad \ufffd\ufffd byte"]), "odd ones")
+equal(sorted(row["message"] for row in receiver.events()), sorted(["a\nb", "cd", "nul\ufffdin", "last", "open", "bad \ufffd\ufffd byte"]), "odd ones")
 
 # What is no stream of messages closes the connection; others are served.
 receiver = Receiver("bad")

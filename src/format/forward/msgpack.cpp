@@ -171,10 +171,10 @@ void append_text(std::string_view text, std::string* json) {
       case '\t': *json += "\\t"; break;
       case '\r': *json += "\\r"; break;
       default:
-        if (byte < 0x20)
-          base::append_hex(&json->append("\\u00"), c);
-        else if (byte >= 0x80 && !is_text)
+        if (byte == 0 || (byte >= 0x80 && !is_text))
           *json += "\\ufffd";
+        else if (byte < 0x20)
+          base::append_hex(&json->append("\\u00"), c);
         else
           json->push_back(c);
     }

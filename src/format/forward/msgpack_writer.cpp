@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstddef>
 
-#include "columnar/utf8.hpp"
+#include "format/forward/valid_text.hpp"
 
 namespace strom::format::forward {
 namespace {
@@ -30,20 +30,6 @@ void put_count(uint32_t count, int one, char two, std::string* out) {
     *out += static_cast<char>(two + 1);
     put_bits(count, out);
   }
-}
-
-/// The text with each byte that is not UTF-8 replaced by U+FFFD.
-std::string replaced(std::string_view text) {
-  constexpr size_t kLongest = 4;
-  std::string valid;
-  for (size_t at = 0; at < text.size();) {
-    size_t size = 1;
-    while (size <= kLongest && at + size <= text.size() && !columnar::is_utf8(text.substr(at, size))) ++size;
-    const bool is_valid = size <= kLongest && at + size <= text.size();
-    valid += is_valid ? text.substr(at, size) : std::string_view("\xEF\xBF\xBD");
-    at += is_valid ? size : 1;
-  }
-  return valid;
 }
 
 }  // namespace
@@ -72,7 +58,7 @@ void put_float(double value, std::string* out) {
 }
 
 void put_text(std::string_view text, std::string* out) {
-  if (!columnar::is_utf8(text)) return put_text(replaced(text), out);
+  if (!is_valid_text(text)) return put_text(valid_text(text), out);
   constexpr size_t kShort = 32;
   constexpr int kText8 = 0xd9;
   if (text.size() < kShort)

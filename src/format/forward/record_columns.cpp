@@ -6,6 +6,7 @@
 
 #include "format/csv/append_value.hpp"
 #include "format/forward/found_columns.hpp"
+#include "format/forward/valid_text.hpp"
 
 namespace strom::format::forward {
 
@@ -26,16 +27,17 @@ bool append_integer(int64_t value, ColumnBuilder& column) {
   return true;
 }
 
-/// True for a text that is UTF-8 whatever follows.
-bool is_ascii(std::string_view text) {
-  constexpr uint64_t kHigh = 0x8080808080808080;
+/// True for a text of ASCII without NUL.
+bool is_plain(std::string_view text) {
+  constexpr uint64_t kHigh = 0x8080808080808080, kOnes = 0x0101010101010101;
   uint64_t all = 0, word = 0;
   size_t at = 0;
+  // A byte of 0 borrows, which sets its highest bit.
   for (; at + sizeof(word) <= text.size(); at += sizeof(word)) {
     std::memcpy(&word, text.data() + at, sizeof(word));
-    all |= word;
+    all |= word | (word - kOnes);
   }
-  for (; at < text.size(); ++at) all |= static_cast<uint8_t>(text[at]);
+  for (; at < text.size(); ++at) all |= static_cast<uint8_t>(text[at]) | (static_cast<uint64_t>(text[at] == 0) << 7);
   return (all & kHigh) == 0;
 }
 
@@ -43,7 +45,7 @@ bool is_ascii(std::string_view text) {
 /// not fit.
 bool append_directly(const Value& value, ColumnBuilder& column) {
   const Layout layout = column.field().layout;
-  if (value.kind == Kind::kText && layout == Layout::kUtf8 && is_ascii(value.bytes))
+  if (value.kind == Kind::kText && layout == Layout::kUtf8 && is_plain(value.bytes))
     return column.append_bytes(value.bytes.data(), static_cast<int64_t>(value.bytes.size()));
   if (value.kind == Kind::kInt) {
     switch (layout) {
@@ -164,6 +166,7 @@ Status RecordColumns::append_other(const Value& value, std::string_view bytes, C
     if (columnar::is_text(field.layout)) append_json(whole, &text_);
   } else {
     scalar_text(value, &text_);
+    if (columnar::is_text(field.layout) && !is_valid_text(text_)) text_ = valid_text(text_);
   }
   const bool has_text = value.kind != Kind::kExtension && !(text_.empty() && value.count > 0);
   const csv::Appended appended = has_text ? csv::append_value(text_, column) : csv::Appended::kMalformed;
@@ -229,8 +232,7 @@ Status RecordColumns::append_event(const Message& message, MessageReader& reader
   if (const char* wrong = message.begin_event(reader, &time_ns); wrong != nullptr) return damaged(wrong);
   size_t at = 0;
   if (!choice_.time_column.empty()) columns[at++].append(time_ns / kNanoPerMicro);
-  const std::string_view tag = message.tag();
-  if (!choice_.tag_column.empty() && !columns[at++].append_bytes(tag.data(), static_cast<int64_t>(tag.size())))
+  if (!choice_.tag_column.empty() && !columns[at++].append_bytes(tag_.data(), static_cast<int64_t>(tag_.size())))
     return full();
   const bool is_whole = choice_.fields.empty() && !choice_.is_inferred;
   return is_whole ? append_whole(reader, columns[at]) : append_record(reader, row, columns, counts);
@@ -239,6 +241,7 @@ Status RecordColumns::append_event(const Message& message, MessageReader& reader
 Status RecordColumns::append(const Message& message, Columns& columns, RecordCounts* counts, const LeftOut& left_out,
                              bool may_grow) {
   may_grow_ = may_grow;
+  tag_ = valid_text(message.tag());
   const int64_t before = columns[0].length();
   const auto cut_to = [&](int64_t rows) {
     for (ColumnBuilder& column : columns)

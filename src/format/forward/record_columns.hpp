@@ -67,7 +67,7 @@ class RecordColumns {
   std::unordered_map<std::string, size_t> names_;
   bool may_grow_ = false;
   std::vector<size_t> order_;  // columns of the previous record's keys
-  std::string text_;
+  std::string tag_, text_;
 };
 
 }  // namespace strom::format::forward
