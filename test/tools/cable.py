@@ -17,6 +17,16 @@ def enter_namespace():
     os.execvpe("unshare", ["unshare", *options, sys.executable, *sys.argv], {**os.environ, "STROM_IN_NAMESPACE": "1"})
 
 
+def capabilities(process):
+    """Those that the threads of a process have or can get back, as bits: a number for each thread."""
+    found = []
+    for thread in os.listdir(f"/proc/{process.pid}/task"):
+        with open(f"/proc/{process.pid}/task/{thread}/status") as file:
+            sets = dict(line.split(":\t") for line in file.read().splitlines() if line.startswith("Cap"))
+        found.append(int(sets["CapEff"], 16) | int(sets["CapPrm"], 16) | int(sets["CapInh"], 16) | int(sets["CapAmb"], 16))
+    return found
+
+
 def ip(*arguments):
     subprocess.run(["ip", *arguments], check=True)
 

@@ -123,8 +123,16 @@ struct Information {
   }
 };
 
+/// The exit status, with the error told.
+int exit_status_of(const OptionTable& table, const Status& status) {
+  if (status.is_ok()) return kDone;
+  if (status.code() == ErrorCode::kCancelled) return kSignalBase + SIGPIPE;
+  report_error(table.program(), status);
+  return kFailed;
+}
+
 int run_guarded(OptionTable& table, const std::vector<std::string>& arguments, const std::function<Status()>& check,
-                const std::function<Status()>& run) {
+                const std::function<Status()>& run, const std::function<Status()>& prepare) {
   Information information;
   information.add_to(table);
   Status status = parse(table, arguments);
@@ -134,13 +142,12 @@ int run_guarded(OptionTable& table, const std::vector<std::string>& arguments, c
     report_error(table.program(), status);
     return kUsage;
   }
+  if (prepare) status = prepare();
+  if (!status.is_ok()) return exit_status_of(table, status);
   end_at_signals(table.program());
   status = run();
   while (is_ending) pause();  // the signal's thread ends the process
-  if (status.is_ok()) return kDone;
-  if (status.code() == ErrorCode::kCancelled) return kSignalBase + SIGPIPE;
-  report_error(table.program(), status);
-  return kFailed;
+  return exit_status_of(table, status);
 }
 
 }  // namespace
@@ -163,9 +170,9 @@ void report_warning(const std::string& program, const std::string& message) {
 }
 
 int run_program(OptionTable& table, int argc, char** argv, const std::function<Status()>& check,
-                const std::function<Status()>& run) {
+                const std::function<Status()>& run, const std::function<Status()>& prepare) {
   try {
-    return run_guarded(table, std::vector<std::string>(argv + 1, argv + argc), check, run);
+    return run_guarded(table, std::vector<std::string>(argv + 1, argv + argc), check, run, prepare);
   } catch (const std::bad_alloc&) {
     report_error(table.program(), Status(ErrorCode::kOutOfMemory, "out of memory"));
     return kFailed;

@@ -15,10 +15,12 @@ void report_warning(const std::string& program, const std::string& message);
 
 /// Parses the arguments into the table's targets and calls `check`, whose failures are usage errors (exit 2), and
 /// `run` (exit 1). --help, -V, --man and --completion are answered here. kCancelled from `run` is a closed pipe: no
-/// message, exit 141. SIGINT, SIGTERM and SIGHUP end the process from a thread of their own, after temporary files are
-/// gone: the exit status is 128 and the signal's number.
+/// message, exit 141. `prepare` is called between these, before the first thread starts: for what the kernel changes of
+/// the calling thread only, such as its capabilities. Its failures are as those of `run`. SIGINT, SIGTERM and SIGHUP
+/// end the process from a thread of their own, after temporary files are gone: the exit status is 128 and the signal's
+/// number.
 int run_program(OptionTable& table, int argc, char** argv, const std::function<Status()>& check,
-                const std::function<Status()>& run);
+                const std::function<Status()>& run, const std::function<Status()>& prepare = {});
 
 /// Calls `act` when a signal ends the process, for as long as this lives: to stop what goes on elsewhere, such as a
 /// query on a server. `act` runs in the signal's thread and must not wait for the others.

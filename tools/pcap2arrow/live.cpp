@@ -48,8 +48,8 @@ std::string joined(const std::vector<std::string>& names) { return fmt::format("
 
 class LiveCapture {
  public:
-  LiveCapture(const Settings& settings, const format::packets::ColumnChoice& choice,
-              std::vector<std::unique_ptr<PacketSource>> sources, tool::Progress& progress)
+  LiveCapture(const Settings& settings, const format::packets::ColumnChoice& choice, Sources sources,
+              tool::Progress& progress)
       : settings_(settings), choice_(choice), sources_(std::move(sources)), progress_(progress) {}
 
   Result<Captured> run();
@@ -69,7 +69,7 @@ class LiveCapture {
 
   const Settings& settings_;
   const format::packets::ColumnChoice choice_;
-  const std::vector<std::unique_ptr<PacketSource>> sources_;
+  const Sources sources_;
   tool::Progress& progress_;
   std::vector<std::unique_ptr<CaptureOutput>> outputs_;
   Counters counters_;
@@ -345,15 +345,14 @@ Result<Captured> LiveCapture::run() {
 
 }  // namespace
 
-Result<Captured> capture_from(const Settings& settings, std::vector<std::unique_ptr<PacketSource>> sources,
-                              tool::Progress& progress) {
+Result<Captured> capture_from(const Settings& settings, Sources sources, tool::Progress& progress) {
   STROM_ASSIGN(const auto choice, column_choice(settings));
   return LiveCapture(settings, choice, std::move(sources), progress).run();
 }
 
-Result<Captured> capture(const Settings& settings, tool::Progress& progress) {
+Result<Sources> open_sources(const Settings& settings) {
   const int threads = static_cast<int>(std::max<int64_t>(1, settings.threads));
-  std::vector<std::unique_ptr<PacketSource>> sources;
+  Sources sources;
   for (const std::string& interface : settings.interfaces) {
     auto opened = settings.xdp.empty() ? open_rings(settings, interface, threads)
                                        : open_xdp(settings, interface, static_cast<int>(settings.threads));
@@ -361,7 +360,7 @@ Result<Captured> capture(const Settings& settings, tool::Progress& progress) {
     for (auto& source : found) sources.push_back(std::move(source));
   }
   STROM_TRY(drop_privileges(settings.user));
-  return capture_from(settings, std::move(sources), progress);
+  return sources;
 }
 
 }  // namespace strom::pcap2arrow

@@ -20,11 +20,13 @@ struct Captured {
   Status failure;        // why it ended early; what was written before is whole
 };
 
-/// Captures from settings.interfaces until a signal, or as long as was asked for.
-Result<Captured> capture(const Settings& settings, tool::Progress& progress);
+using Sources = std::vector<std::unique_ptr<PacketSource>>;
 
-/// The same from `sources`, a thread for each.
-Result<Captured> capture_from(const Settings& settings, std::vector<std::unique_ptr<PacketSource>> sources,
-                              tool::Progress& progress);
+/// Opens settings.interfaces, then gives up the privileges that it took. Called while the process has one thread: each
+/// has its own capabilities.
+Result<Sources> open_sources(const Settings& settings);
+
+/// Captures from `sources`, a thread for each, until a signal, or as long as was asked for.
+Result<Captured> capture_from(const Settings& settings, Sources sources, tool::Progress& progress);
 
 }  // namespace strom::pcap2arrow

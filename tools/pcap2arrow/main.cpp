@@ -201,8 +201,9 @@ void report(const Settings& settings, bool is_named, const Written& written) {
              written.rows, settings.flows ? "flows" : "packets");
 }
 
-Status run_capture(const Settings& settings, bool is_named, tool::Progress& progress) {
-  STROM_ASSIGN(const Captured captured, capture(settings, progress));
+Status run_capture(const Settings& settings, bool is_named, Sources sources) {
+  tool::Progress progress(settings.progress, settings.output.is_stream());
+  STROM_ASSIGN(const Captured captured, capture_from(settings, std::move(sources), progress));
   progress.finish();
   report(settings, is_named, captured.written);
   if (settings.verbose || captured.dropped > 0)
@@ -214,11 +215,7 @@ Status run_capture(const Settings& settings, bool is_named, tool::Progress& prog
   return captured.failure;
 }
 
-Status run(const Settings& settings, bool is_named) {
-  if (settings.is_live()) {
-    tool::Progress progress(settings.progress, settings.output.is_stream());
-    return run_capture(settings, is_named, progress);
-  }
+Status run_files(const Settings& settings, bool is_named) {
   tool::Progress progress(settings.progress, settings.output.is_stream());
   STROM_ASSIGN(const Written written, convert(settings, progress));
   progress.finish();
@@ -263,13 +260,21 @@ int main_of_tool(int argc, char** argv) {
   add_examples(table);
   table.library(filter_library());
   bool is_named = false;
+  Sources sources;
   return tool::run_program(
       table, argc, argv,
       [&] {
         is_named = !settings.output.path.empty();
         return check(settings);
       },
-      [&] { return run(settings, is_named); });
+      [&] {
+        return settings.is_live() ? run_capture(settings, is_named, std::move(sources)) : run_files(settings, is_named);
+      },
+      [&] {
+        if (!settings.is_live()) return Status::ok();
+        STROM_ASSIGN(sources, open_sources(settings));
+        return Status::ok();
+      });
 }
 
 }  // namespace
