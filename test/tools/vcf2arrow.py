@@ -244,10 +244,15 @@ for form in ("crowd.vcf", "crowd.bcf"):
     piped = run("vcf2arrow", "--no-split", "-o", "-", OUT / form, binary=True)
     equal(ipc.open_stream(piped[1]).read_all().column("sample300__GT").to_pylist(), [missing(row[299]) for row in said], f"{form}: genotypes in a stream")
     grown = OUT / f"grown.{form}.arrow"
-    for options in (("--samples=S1,S2",), ("--samples=S3,S4",)):
-        status, out, err = run("vcf2arrow", "--no-split", *(("--append", grown) if grown.exists() else ("-o", grown)), *options, OUT / form)
+    write_vcf(OUT / "fewer.vcf", ["\t".join(line.split("\t")[:9] + line.split("\t")[10:13]) for line in many[:3]], samples=crowd[1:4])  # without genotypes that come later
+    for number, source in enumerate((OUT / "fewer.vcf", OUT / form)):
+        status, out, err = run("vcf2arrow", "--no-split", "--append" if number else "-o", grown, "--samples=S1,S2", source)
         ok(status == 0, f"{form}: a file with a dictionary grows", err)
-    equal(ipc.open_file(grown).read_all().column("sample2__GT").to_pylist(), [missing(row[i]) for i in (2, 4) for row in said], f"{form}: genotypes of a file that has grown")
+    equal(ipc.open_file(grown).read_all().column("sample2__GT").to_pylist(), [missing(row[2]) for row in said[:3] + said], f"{form}: genotypes of a file that has grown")
+    before = grown.read_bytes()
+    status, out, err = run("vcf2arrow", "--no-split", "--append", grown, "--samples=S1,S3", OUT / form)
+    ok(status == 1 and 'sample2_key is "S2" in the file and "S3"' in err and "hint: Append" in err, f"{form}: samples that the file does not have", status, err)
+    equal(grown.read_bytes() == before, True, f"{form}: the file stays as it is")
     older = OUT / f"older.{form}.arrow"  # of a program that knew no dictionary of genotypes
     run("vcf2arrow", "--no-split", "--genotypes=text", "-o", older, "--samples=S1,S2", OUT / form)
     status, out, err = run("vcf2arrow", "--no-split", "--append", older, "--samples=S1,S2", OUT / form)

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "format/arrow/statistics/statistics_text.hpp"
+
 namespace strom::tool {
 
 namespace {
@@ -70,6 +72,13 @@ Status fit_to_file(const format::arrow::ExistingFile& file, const std::string& p
                      columnar::type_text(theirs[i]) + " in the file and \"" + ours.name + "\" " +
                      columnar::type_text(ours) + " in the query.");
     }
+  }
+  for (const auto& [key, ours] : contents.meanings) {
+    const std::string* other = format::arrow::find_value(file.schema.metadata, key);
+    if (other != nullptr && *other != ours)
+      return Status(ErrorCode::kTypeMismatch, "the columns of file \"" + path + "\" are of something else")
+          .with_detail(key + " is \"" + *other + "\" in the file and \"" + ours + "\" in what is appended.")
+          .with_hint("Append it to a file of the same " + key + ", or write another file.");
   }
   Fit fit{file, contents.dictionaries, {}};
   for (size_t i = 0; i < theirs.size(); ++i) STROM_TRY(fit.fit(theirs[i], contents.fields[i]));

@@ -24,10 +24,11 @@ using Dictionaries = std::map<int64_t, Dictionary>;
 struct Contents {
   std::vector<columnar::Field> fields;
   Dictionaries dictionaries;
+  columnar::KeyValues meanings;  // metadata that say what columns are: a file is fitted to only with the same values
 };
 
 /// Fits contents to a file: names and types must be the file's, in order; the file's dictionaries take the place of
-/// those of the contents, whose labels are added. kTypeMismatch names the first difference.
+/// those of the contents, whose labels are added. kTypeMismatch names the first difference, also of meanings.
 Status fit_to_file(const format::arrow::ExistingFile& file, const std::string& path, Contents& contents);
 
 }  // namespace strom::tool

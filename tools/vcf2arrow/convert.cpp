@@ -212,13 +212,15 @@ Result<Converted> Conversion::run() {
   STROM_ASSIGN(const Layout layout, Layout::create(first.header, settings_.columns));
   tool::Contents contents;
   contents.fields = layout.fields();
+  contents.meanings = layout.metadata();
   columnar::KeyValues metadata = first.header.facts;
   metadata.insert(metadata.end(), layout.metadata().begin(), layout.metadata().end());
   metadata.insert(metadata.end(), settings_.metadata.begin(), settings_.metadata.end());
   if (layout.labels() != nullptr) contents.dictionaries[Layout::kLabelsId].labels = layout.labels();
   auto opened = tool::OutputFiles::open(settings_, contents, std::move(metadata), progress_);
   // Before there was a dictionary, genotypes were written as texts.
-  if (opened.status().code() == ErrorCode::kTypeMismatch && layout.labels() != nullptr)
+  if (opened.status().code() == ErrorCode::kTypeMismatch && opened.status().hint().empty() &&
+      layout.labels() != nullptr)
     return std::move(opened).status().with_hint("Genotypes that the file has as Utf8 need --genotypes=text.");
   STROM_ASSIGN(const auto files, std::move(opened));
   if (contents.dictionaries.size() > 1)
