@@ -117,6 +117,28 @@ metadata = {field.name: field.metadata or {} for field in columns["default"].sch
 equal(metadata["host"], {b"min_values": b'"h1"', b"max_values": b'"' + b"h" * 31 + b'i"'}, "bounds of texts")
 equal((metadata["note"], metadata["tag"], metadata["status"]), ({}, {}, {b"min_values": b"200", b"max_values": b"200"}), "bounds of others")
 
+# ---- Bytes that are no UTF-8, NUL, numbers that JSON does not have: each is one value's matter ----
+BAD, NUL = {"hex": "ff0080"}, "x\0y"
+KINDS = ("Utf8", "Binary", "Int32", "Uint64", "Float64", "Bool", "Timestamp", "Date", "Time", "Decimal", "Ipaddr4", "Ipaddr6")
+odd = {"schema_defs": ",".join(f"c{i}={kind}" for i, kind in enumerate(KINDS)), "extra_key": "text", "wrong_value": "text", "text_column": "rest"}
+deep = 0
+for _ in range(120):
+    deep = [deep]
+every = {f"c{i}": BAD for i in range(len(KINDS))}
+answer = write({**odd, "path": str(OUT / "odd.arrow")}, chunk([{"c2": 1}, every, {"c0": {"a": [BAD, NUL, float("nan"), float("-inf"), {NUL: 1}]}, "x": [BAD, NUL, float("inf")]},
+                                                              {"c0": NUL, "c1": NUL, "c2": NUL, "c8": float("nan"), "c4": float("nan")}, {"c0": deep}, {"c1": [NUL]}, {"c2": 2}]))
+equal([message for _, _, message in answer["errors"]], ["a record that cannot be stored: ArgumentError: a value that is nested too deeply"], "one record is refused, and its chunk is not")
+found = table(OUT / "odd.arrow")
+equal(found["c2"].to_pylist(), [1, None, None, None, None, 2], "the others are written")
+equal(found["c1"].to_pylist()[1:5], [b"\xff\0\x80", None, b"x\0y", b'["x\xef\xbf\xbdy"]'], "bytes stay as they are")
+equal(found["c0"].to_pylist()[1:4], ["\ufffd" * 3, '{"a":["\ufffd\ufffd\ufffd","x\ufffdy","NaN","-Infinity",{"x\ufffdy":1}]}', "x\ufffdy"], "texts have neither NUL nor broken characters")
+rest = [text and json.loads(text) for text in found["rest"].to_pylist()]
+equal(rest[:3], [None, {f"c{i}": "\ufffd" * 3 for i in range(2, len(KINDS))}, {"x": ["\ufffd\ufffd\ufffd", "x\ufffdy", "Infinity"]}], "nor has what is kept as text")
+equal(rest[3:], [{"c2": "x\ufffdy", "c8": "NaN"}, None, None], "and numbers that JSON does not have are texts")
+answer = write({**odd, "wrong_value": "error", "path": str(OUT / "odd2.arrow")}, chunk([{"c2": 1}, {"c5": BAD}, {"c2": 3}]))
+ok(len(answer["errors"]) == 1 and 'column "c5"' in answer["errors"][0][2], "a refused value", answer)
+equal(table(OUT / "odd2.arrow")["c2"].to_pylist(), [1, 3], "is its record's matter")
+
 # ---- Names ----
 now = datetime.datetime.now()
 answers = drive(*({"conf": {**BASE, "path": str(OUT / path), **more}, "chunks": chunks} for path, more, chunks in (
@@ -139,9 +161,9 @@ equal(reader.schema.field("status").metadata[b"min_values"], b",".join([b"200"] 
 answers = drive(*({"conf": {**BASE, "path": str(OUT / "x.arrow"), **more}, "chunks": []} for more in (
     {"schema_defs": "a"}, {"schema_defs": "a=Int7"}, {"schema_defs": "a=Int8,a=Int8"}, {"schema_defs": "a=Int8;fast"}, {"schema_defs": "a=Bool;stat_enabled"}, {"schema_defs": " , "},
     {"ts_column": "tag"}, {"tag_column": "nope"}, {"compression": "gzip"}, {"compression": "zstd:23"}, {"compression": "lz4:3"}, {"format": "parquet"}, {"wrong_value": "maybe"},
-    {"wrong_value": "text", "text_column": "host"}, {"schema_defs": "a=Decimal(39,2)"}, {"schema_defs": "a=Timestamp[min]"}, {"path": "x/${nope}.arrow"})))
+    {"chunk_keys": ["time"]}, {"wrong_value": "text", "text_column": "host"}, {"schema_defs": "a=Decimal(39,2)"}, {"schema_defs": "a=Timestamp[min]"}, {"path": "x/${nope}.arrow"})))
 for answer, text in zip(answers, ("not NAME=TYPE", "no type", "two columns", "stat_enabled", "no statistics", "no columns", "another type", "no column", "no compression", "levels 1 to 22",
-                                  "only zstd", "not in the list", "not in the list", "has a column", "no type", "no type", "no key of chunks")):
+                                  "only zstd", "not in the list", "not in the list", "need tag", "has a column", "no type", "no type", "no key of chunks")):
     ok(answer.get("failure", "").startswith("Fluent::ConfigError") and text in answer["failure"], f"refused: {text}", answer)
 ok("failure" in write({**BASE, "path": "/proc/nowhere/x.arrow"}, chunk([good])), "a folder that cannot be made fails, and the chunk stays with Fluentd")
 

@@ -33,20 +33,14 @@ module ArrowFile
 
     # Appends a record. RefusedRecord: nothing was appended.
     def append(tag, time, record)
-      kept = @policies.extra == :drop ? nil : extra(record)
-      values = @record_columns.map do |name, column|
-        value = record[name]
-        next missing(name, record) if value.nil?
-
-        stored = column.field.type.cast(value)
-        stored = wrong(name, value, kept ||= {}) if stored.nil?
-        stored
-      end
-      @record_columns.each_with_index { |(_, column), i| column.append(values[i]) }
-      @time&.append(@time.field.type.cast(time))
-      @tag&.append(@tag.field.type.cast(tag))
-      @text&.append(kept.nil? || kept.empty? ? nil : @text.field.type.cast(kept))
+      rows = stored(tag, time, record)
+      rows.each { |column, value| column.append(value) }
       @count += 1
+    rescue RefusedRecord
+      raise
+    rescue StandardError => e
+      # One record must not keep the others of its chunk from being written.
+      raise RefusedRecord, "a record that cannot be stored: #{e.class}: #{e.message}"
     end
 
     def batch(codec)
@@ -59,6 +53,23 @@ module ArrowFile
     end
 
     private
+
+    # Each column and its value.
+    def stored(tag, time, record)
+      kept = @policies.extra == :drop ? nil : extra(record)
+      values = @record_columns.map do |name, column|
+        value = record[name]
+        next [column, missing(name, record)] if value.nil?
+
+        form = column.field.type.stored(value)
+        form = wrong(name, value, kept ||= {}) if form.nil?
+        [column, form]
+      end
+      values << [@time, @time.field.type.stored(time)] if @time
+      values << [@tag, @tag.field.type.stored(tag)] if @tag
+      values << [@text, kept.nil? || kept.empty? ? nil : @text.field.type.stored(kept)] if @text
+      values
+    end
 
     def missing(name, record)
       raise RefusedRecord, "a record without a value for \"#{name}\"" if @policies.missing == :error && !record.key?(name)

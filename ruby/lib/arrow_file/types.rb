@@ -1,12 +1,13 @@
 # frozen_string_literal: true
 
-require 'json'
+require 'arrow_file/texts'
 
 # Types of columns: which values of a record they accept, and how these are stored. Used by columns.rb and fields.rb.
 #
-# A type has `arrow`, its number in the union of types and the fields of its table; `cast`, which converts a value to
-# the stored form, or returns nil if it cannot; `pack`, which makes the buffers of stored values; `filler`, which takes
-# the place of a NULL; and `item`, a value in the form of statistics, or nil for a type without statistics.
+# A type has `arrow`, its number in the union of types and the fields of its table; `stored`, the stored form of any
+# value, or nil if there is none; `cast`, the same for values whose texts are UTF-8; `pack`, which makes the buffers of
+# stored values; `filler`, which takes the place of a NULL; and `item`, a value in the form of statistics, or nil for a
+# type without statistics.
 module ArrowFile
   class Type
     DIGITS = /\A\s*[+-]?\d+\s*\z/.freeze
@@ -14,6 +15,10 @@ module ArrowFile
 
     def metadata
       {}
+    end
+
+    def stored(value)
+      cast(value.is_a?(String) ? Texts.clean(value) : value)
     end
 
     def filler
@@ -197,14 +202,11 @@ module ArrowFile
     end
 
     def cast(value)
-      text = case value
-             when String then value
-             when Hash, Array then JSON.generate(value)
-             else value.to_s
-             end
-      text = text.dup.force_encoding(Encoding::UTF_8) unless text.encoding == Encoding::UTF_8
-      text = text.scrub unless text.valid_encoding?
-      text
+      case value
+      when String then value
+      when Hash, Array then Texts.json(value)
+      else Texts.clean(value.to_s)
+      end
     end
 
     def ordered?
@@ -267,8 +269,9 @@ module ArrowFile
       [4, []]
     end
 
-    def cast(value)
-      super.b
+    # Bytes stay as they are.
+    def stored(value)
+      cast(value).b
     end
 
     def bounds(_values)

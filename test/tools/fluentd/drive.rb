@@ -2,7 +2,7 @@
 
 # Runs the plugin arrow_file without Fluentd: each line of standard input is {"conf": {…}, "chunks": [{"tag", "id",
 # "timekey", "variables", "events": [[SECONDS, NANOSECONDS, RECORD], …]}, …]}; a line of standard output says which events
-# went to @ERROR, or what was wrong. Used by fluent_plugin.py.
+# went to @ERROR, or what was wrong. {"hex": DIGITS} stands for a text with any bytes. Used by fluent_plugin.py.
 require 'json'
 require 'fluent/plugin/out_arrow_file'
 
@@ -22,7 +22,18 @@ class ErrorRouter
   end
 
   def emit_error_event(tag, _time, record, error)
-    @errors << [tag, record, error.message]
+    @errors << [tag, record.inspect, error.message]
+  end
+end
+
+def with_bytes(value)
+  case value
+  when Hash
+    return [value['hex']].pack('H*').force_encoding('UTF-8') if value.keys == ['hex']
+
+    value.to_h { |key, inside| [key, with_bytes(inside)] }
+  when Array then value.map { |inside| with_bytes(inside) }
+  else value
   end
 end
 
@@ -33,7 +44,7 @@ def run(order)
   order.fetch('times', 1).times do
     order['chunks'].each do |chunk|
       metadata = Metadata.new(chunk['timekey'], chunk['tag'], chunk['variables']&.transform_keys(&:to_sym))
-      plugin.write(Chunk.new(metadata, chunk.fetch('id', 'c0'), chunk['events']))
+      plugin.write(Chunk.new(metadata, chunk.fetch('id', 'c0'), with_bytes(chunk['events'])))
     end
   end
   { 'errors' => plugin.router.errors }
@@ -42,6 +53,6 @@ rescue StandardError => e
 end
 
 $stdin.each_line do |line|
-  puts JSON.generate(run(JSON.parse(line)))
+  puts JSON.generate(run(JSON.parse(line, allow_nan: true, max_nesting: false)))
   $stdout.flush
 end

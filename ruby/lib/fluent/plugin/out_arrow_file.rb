@@ -50,6 +50,8 @@ module Fluent
         @fields = ::ArrowFile::Fields.parse(@schema_defs)
         check_event_column('ts_column', @ts_column, ::ArrowFile::TimestampType, ::ArrowFile::DateType)
         check_event_column('tag_column', @tag_column, ::ArrowFile::TextType)
+        raise Fluent::ConfigError, 'tag_column: the keys of <buffer> need tag' if @tag_column && !@chunk_key_tag
+
         add_text_column if @policies.text?
         @codec = ::ArrowFile::Codec.of(@compression)
         check_path

@@ -40,7 +40,7 @@ module Fluent
       attr_accessor :router
 
       def configure(conf)
-        @chunk_key_tag = true
+        @chunk_key_tag = conf.fetch('chunk_keys', ['tag']).include?('tag')
         @chunk_keys = [:key]
         self.class.parameters.each do |parameter|
           text = conf[parameter.name.to_s] || conf[parameter.options[:alias].to_s]
