@@ -279,6 +279,20 @@ for i in range(100):
 time.sleep(0.2)
 ended(process, number=signal.SIGINT)
 equal(read(OUT / "out.arrow").column("payload").to_pylist(), [b"%d" % i for i in range(100)], "the loopback interface")
+for interface in ("lo", "any"):
+    for direction in ("in", "out", "both"):
+        process = capture("-r", "udp port 7777", f"--direction={direction}", interface=interface)
+        for i in range(6):
+            talk.sendto(b"%d" % i, ("127.0.0.1", 7777))
+        time.sleep(0.2)
+        ended(process, number=signal.SIGINT)
+        equal(read(OUT / "out.arrow").column("payload").to_pylist(), [b"%d" % i for i in range(6)], f"-i {interface} --direction={direction}")
+process = capture("-r", "udp", "--interface-id", interface="any")
+send(plain[:20])
+time.sleep(0.2)
+ended(process, number=signal.SIGINT)
+equal(sorted(read(OUT / "out.arrow").column("interface_id").to_pylist()),
+      sorted([socket.if_nametoindex("left"), socket.if_nametoindex("right")] * 20), "-i any has both ends of a cable")
 process = capture("--direction=in", "--interface-id", "-r", "udp", interface="any")
 for i in range(20):
     talk.sendto(b"%d" % i, ("127.0.0.1", 7777))

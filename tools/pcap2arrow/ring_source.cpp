@@ -192,11 +192,12 @@ Status RingSource::open() {
   STROM_TRY(set_filter({{BPF_RET | BPF_K, 0, 0, 0}}));  // takes nothing
   if (settings_.hardware_time) STROM_TRY(set_hardware_time());
   const int yes = 1;
-  // The loopback interface has each packet twice.
-  if ((settings_.direction == "in" || target_.is_loopback) && !set(PACKET_IGNORE_OUTGOING, yes))
-    return failed("could not leave out outgoing packets");
+  // The loopback interface has each packet twice: as it goes out and as it comes in.
+  const bool wants_outgoing = settings_.direction == "out" || (settings_.direction == "both" && !target_.is_loopback);
+  if (!wants_outgoing && !set(PACKET_IGNORE_OUTGOING, yes)) return failed("could not leave out outgoing packets");
   source_.link = target_.link;
   source_.skips_incoming = settings_.direction == "out";
+  source_.skips_outgoing_loopback = settings_.direction == "both";
   if (settings_.promiscuous && target_.index != 0) {
     packet_mreq request{};
     request.mr_ifindex = target_.index;

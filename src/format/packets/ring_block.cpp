@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <net/if_arp.h>
 
 #include <algorithm>
 #include <cstring>
@@ -29,6 +30,11 @@ void take_tag(const tpacket3_hdr& header, Packet& packet) {
   packet.tag = static_cast<uint16_t>(header.hv1.tp_vlan_tci);
   const bool has_type = (header.tp_status & TP_STATUS_VLAN_TPID_VALID) != 0;
   packet.tag_type = has_type ? header.hv1.tp_vlan_tpid : static_cast<uint16_t>(ETH_P_8021Q);
+}
+
+bool is_wanted(const sockaddr_ll& address, const BlockSource& source) {
+  if (address.sll_pkttype != PACKET_OUTGOING) return !source.skips_incoming;
+  return !source.skips_outgoing_loopback || address.sll_hatype != ARPHRD_LOOPBACK;
 }
 
 }  // namespace
@@ -59,8 +65,7 @@ BlockResult read_block(const uint8_t* block, int64_t size, const BlockSource& so
     if (data + int64_t{header.tp_snaplen} > size) return result;
     ++result.packets;
     result.has_losses = result.has_losses || (header.tp_status & TP_STATUS_LOSING) != 0;
-    const bool is_outgoing = address.sll_pkttype == PACKET_OUTGOING;
-    if (is_outgoing || !source.skips_incoming) {
+    if (is_wanted(address, source)) {
       Packet& packet = out.emplace_back();
       packet.data = block + data;
       packet.time = int64_t{header.tp_sec} * kNano + header.tp_nsec;

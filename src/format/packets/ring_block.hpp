@@ -13,6 +13,7 @@ namespace strom::format::packets {
 struct BlockSource {
   uint16_t link = link::kEthernet;  // link::kCooked: the kernel tells the type of each packet
   bool skips_incoming = false;
+  bool skips_outgoing_loopback = false;  // a loopback interface has the same packets as incoming ones
 };
 
 struct BlockResult {

@@ -58,6 +58,24 @@ TEST(RingBlock, LossesAndTags) {
   EXPECT_EQ(result.packets, static_cast<int64_t>(sample_packets().size()));
 }
 
+TEST(RingBlock, OutgoingPacketsOfLoopback) {
+  std::vector<uint8_t> block(kRingBlock);
+  const auto packets = sample_packets();
+  BlockSource once, outgoing;
+  once.skips_outgoing_loopback = true;
+  outgoing.skips_incoming = true;
+  BlockResult result;
+  for (const uint16_t hardware : {ARPHRD_LOOPBACK, ARPHRD_ETHER}) {
+    fill_ring_block(block.data(), packets, 0, 7, 0, {PACKET_OUTGOING, hardware});
+    const bool is_loopback = hardware == ARPHRD_LOOPBACK;
+    EXPECT_EQ(read(block, once, result), is_loopback ? std::vector<std::string>() : packets);
+    EXPECT_EQ(result.packets, static_cast<int64_t>(packets.size()));
+    EXPECT_EQ(read(block, outgoing, result), packets);
+    fill_ring_block(block.data(), packets, 0, 7, 0, {PACKET_HOST, hardware});
+    EXPECT_EQ(read(block, once, result), packets);
+  }
+}
+
 TEST(RingBlock, DamagedBlocksStayInside) {
   std::mt19937 random(1);
   const auto packets = sample_packets();

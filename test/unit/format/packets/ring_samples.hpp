@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <linux/if_packet.h>
+#include <net/if_arp.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -14,10 +15,16 @@ namespace strom::test {
 
 inline constexpr int64_t kRingBlock = 1 << 20;
 
+/// What the kernel tells of where a packet was seen.
+struct RingPlace {
+  uint8_t packet_type = PACKET_HOST;
+  uint16_t hardware = ARPHRD_ETHER;
+};
+
 /// Fills a block with packets, as many as it has room for, from `first` on; the number of those. Packet i has the time
 /// `seconds` and i ns.
 inline size_t fill_ring_block(uint8_t* block, const std::vector<std::string>& packets, size_t first, uint32_t seconds,
-                              uint32_t status = 0) {
+                              uint32_t status = 0, RingPlace place = {}) {
   constexpr uint32_t kAddress = TPACKET_ALIGN(sizeof(tpacket3_hdr));
   constexpr uint32_t kMac = TPACKET_ALIGN(kAddress + sizeof(sockaddr_ll) + 16);
   auto* description = reinterpret_cast<tpacket_block_desc*>(block);
@@ -37,6 +44,8 @@ inline size_t fill_ring_block(uint8_t* block, const std::vector<std::string>& pa
     header.tp_next_offset = TPACKET_ALIGN(kMac + size);
     sockaddr_ll address{};
     address.sll_ifindex = 3;
+    address.sll_pkttype = place.packet_type;
+    address.sll_hatype = place.hardware;
     address.sll_protocol = htons(0x0800);
     std::memcpy(block + at, &header, sizeof(header));
     std::memcpy(block + at + kAddress, &address, sizeof(address));
