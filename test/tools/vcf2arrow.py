@@ -318,10 +318,13 @@ for table, samples in zip(found.values(), ((0, 2), (1,))):
 status, out, err = run("vcf2arrow", "--sample-groups", OUT / "groups", "--partition-by=chrom", "-o", OUT / "both", plain)
 equal((status, sorted(str(path.relative_to(OUT / "both")) for path in (OUT / "both").rglob("*.arrow"))),
       (0, [f"group={group}/chrom=chr{i}/part-00001.arrow" for group in ("east%2F1", "west") for i in (1, 2)]), "groups and chromosomes")
-for text, code, told in (("NA1\teast\nNA1 west\n", 1, "line 2"), ("", 1, "no groups"), ("nobody\teast\n", 1, '"nobody"')):
+for text, code, told in (("NA1\teast\nNA1 west\n", 1, "line 2"), ("", 1, "no groups"), ("nobody\teast\n", 1, '"nobody"'), ("NA1\teast\nnobody\twest\n", 1, '"nobody" in file')):
     (OUT / "wrong").write_text(text)
     status, out, err = run("vcf2arrow", "--sample-groups", OUT / "wrong", "-o", OUT / "none", plain)
     ok(status == code and told in err and not list((OUT / "none").rglob("*.arrow")), f"groups: {told}", status, err)
+write_vcf(OUT / "others.vcf", lines[:9], samples=["NA1", "another", "日本"])
+status, out, err = run("vcf2arrow", "--sample-groups", OUT / "groups", "-o", OUT / "none", plain, OUT / "others.vcf")
+ok(status == 1 and '"sample two" in file' in err and "others.vcf" in err and not list((OUT / "none").rglob("*.arrow")), "groups: a second file without a group's sample", status, err)
 status, out, err = run("vcf2arrow", "--sample-groups", OUT / "groups", plain)
 ok(status == 2 and "folder" in err, "groups need a folder", status, err)
 

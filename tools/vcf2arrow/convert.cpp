@@ -59,6 +59,16 @@ Result<Input> open_input(const std::string& path, const Settings& settings, int 
   return input;
 }
 
+/// Whether a further file has the first one's columns.
+Status check_fit(const Layout& own, const Layout& first, const std::string& path) {
+  const bool fits = std::equal(own.fields().begin(), own.fields().end(), first.fields().begin(), first.fields().end(),
+                               [](const auto& a, const auto& b) { return a.name == b.name && same_type(a, b); }) &&
+                    own.metadata() == first.metadata();
+  if (fits) return Status::ok();
+  return Status(ErrorCode::kTypeMismatch, "file \"" + path + "\" has other fields or samples than the first one")
+      .with_hint("--info, --format and --samples choose those that all files have.");
+}
+
 /// One of those who may compute at once. Nobody has one while it waits for another or for the disk.
 class Permit {
  public:
@@ -233,14 +243,7 @@ Result<Converted> Conversion::run() {
     }
     progress_.add_total(first.text->size());
     STROM_ASSIGN(Layout own, Layout::create(first.header, settings_.columns));
-    const bool fits =
-        std::equal(own.fields().begin(), own.fields().end(), layout.fields().begin(), layout.fields().end(),
-                   [](const auto& a, const auto& b) { return a.name == b.name && same_type(a, b); }) &&
-        own.metadata() == layout.metadata();
-    if (!fits)
-      return Status(ErrorCode::kTypeMismatch,
-                    "file \"" + settings_.files[i] + "\" has other fields or samples than the first one")
-          .with_hint("--info, --format and --samples choose those that all files have.");
+    STROM_TRY(check_fit(own, layout, settings_.files[i]));
     if (own.labels() != nullptr) own.set_labels(contents.dictionaries.begin()->second.labels);
     STROM_TRY(convert_file(first, own, *files));
   }
@@ -252,6 +255,27 @@ Result<Converted> Conversion::run() {
 
 Result<Converted> convert(const Settings& settings, tool::Progress& progress) {
   return Conversion(settings, progress).run();
+}
+
+Status check_groups(const Settings& settings, const std::vector<SampleGroup>& groups) {
+  std::vector<Layout> layouts;  // of the first file, by group
+  for (const std::string& path : settings.files) {
+    STROM_ASSIGN(const Input input, open_input(path, settings, 1));
+    for (size_t i = 0; i < groups.size(); ++i) {
+      format::vcf::ColumnChoice choice = settings.columns;
+      choice.samples = groups[i].samples;
+      auto layout = Layout::create(input.header, choice);
+      if (!layout.is_ok()) {
+        const Status& status = layout.status();
+        return Status(status.code(),
+                      status.message() + " in file \"" + path + "\", for group \"" + groups[i].name + "\"")
+            .with_hint(status.hint());
+      }
+      if (layouts.size() == i) layouts.push_back(layout.value());
+      STROM_TRY(check_fit(layout.value(), layouts[i], path));
+    }
+  }
+  return Status::ok();
 }
 
 Result<std::vector<columnar::Field>> columns_of(const Settings& settings) {

@@ -83,6 +83,7 @@ void report(const format::vcf::Counts& counts) {
 Result<Converted> convert_all(const Settings& settings, tool::Progress& progress) {
   if (settings.groups_file.empty()) return convert(settings, progress);
   STROM_ASSIGN(const std::vector<SampleGroup> groups, read_sample_groups(settings.groups_file));
+  STROM_TRY(check_groups(settings, groups));
   Converted all;
   for (const SampleGroup& group : groups) {
     Settings own = settings;
