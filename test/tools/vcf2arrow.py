@@ -417,6 +417,9 @@ for kind in range(60):
     subprocess.run(["bgzip", "-kf", OUT / "damaged.raw"], check=True)
     status, out, err = run("vcf2arrow", "-f", "-o", OUT / "damaged.arrow", OUT / "damaged.raw.gz")
     ok(status in (0, 1) and (status == 0 or err.startswith("vcf2arrow: error:")), f"wrong bytes {kind}", status, err)
+for options, told in ((("--ploidy=3",), "--genotypes=lists"), (("--ploidy=2", "--genotypes=dosage"), "--genotypes=lists"), (("--no-samples", "--format=GT"), "--no-samples"),
+                      (("--no-samples", "--genotypes=text"), "--no-samples"), (("--no-samples", "--genotypes=lists"), "--genotypes")):
+    fails(f"options that would do nothing: {options}", 2, told, arguments=options, path=plain)
 status, out, err = run("vcf2arrow", "--inf", "x")
 equal(status, 2, "an unknown option")
 done()

@@ -37,7 +37,7 @@ void add_column_options(OptionTable& table, Settings& settings, std::string& gen
             "alleles are the row's; as lists: one column, samples__GT, of all samples' alleles as numbers")
       .one_of({"dictionary", "text", "dosage", "lists"});
   constexpr int64_t kMostPloidy = 100;
-  table.number(0, "ploidy", &settings.columns.ploidy, 1, kMostPloidy,
+  table.number(0, "ploidy", &settings.ploidy, 1, kMostPloidy,
                "alleles that a sample has in lists of genotypes (default 2)");
   table.group("Values that do not fit");
   table.flag(0, "unconvertible-numeric-as-null", &settings.columns.wrong_is_null,
@@ -56,6 +56,8 @@ Status check(Settings& settings, const std::string& genotypes) {
   if (genotypes.empty() || genotypes == "dictionary") settings.columns.genotypes = Genotypes::kDictionary;
   if (genotypes == "dosage") settings.columns.genotypes = Genotypes::kDosage;
   if (genotypes == "lists") settings.columns.genotypes = Genotypes::kLists;
+  if (settings.ploidy > 0 && genotypes != "lists") return usage_error("--ploidy needs --genotypes=lists");
+  if (settings.ploidy > 0) settings.columns.ploidy = settings.ploidy;
   if (settings.statistics.empty() && !settings.output.is_stream()) {
     settings.statistics = {"chrom", "pos"};
     if (settings.columns.has_end) settings.statistics.push_back("end_pos");
@@ -153,6 +155,8 @@ int main_of_tool(int argc, char** argv) {
   table.exclusive({"output", "append"});
   table.exclusive({"info", "no-info"});
   table.exclusive({"samples", "no-samples", "sample-groups"});
+  table.exclusive({"format", "no-samples"});
+  table.exclusive({"genotypes", "no-samples"});
   table.exclusive({"append", "sample-groups"});
   table.example("vcf2arrow variants.vcf.gz -o variants.arrow", "all fields of all samples");
   table.example("vcf2arrow -r chr20:1000000-2000000 --no-samples --info=AF,AC variants.bcf -o region.arrow",

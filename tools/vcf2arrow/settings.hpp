@@ -17,6 +17,7 @@ struct Settings : tool::DumpSettings {
   std::string groups_file;  // --sample-groups
   std::string group;        // of samples, whose files are being written
   int64_t threads = 0;
+  int64_t ploidy = 0;  // 0: not given
 
   bool is_by_chromosome() const { return !partition_by.empty() && partition_by.back() == "chrom"; }
   std::string schema_table;  // --schema: prints CREATE TABLE instead
