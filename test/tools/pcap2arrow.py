@@ -105,6 +105,16 @@ for link in (p.RAW, p.NULL, p.LOOP, p.PPP, p.SLL, p.SLL2):
 table = convert(p.pcap(timed, link=147), "-v")
 equal(table.column("payload").to_pylist(), frames, "an unknown link type keeps the bytes")
 equal(metadata(OUT / "out.arrow")["pcap.malformed.unknown_link_type"], "2000", "and is counted")
+equal(metadata(OUT / "out.arrow").get("pcap.unknown_link_type.147"), "2000", "and named in the metadata")
+(OUT / "links.pcapng").write_bytes(p.section() + p.interface(147) + p.interface(p.ETHERNET) + p.interface(105) + p.interface(65000) +
+                                   b"".join(p.enhanced(b"abcdef", 1, i) for i in (0, 1, 2, 2, 3)))
+for options, rest in (((), "all of their bytes are payload"), (("--no-payload",), "only their times are written"),
+                      (("--flows",), "they are in no flow"), (("-t", "3", "--chunk-size=64k"), "all of their bytes are payload")):
+    status, _, err = run("pcap2arrow", OUT / "links.pcapng", "-o", OUT / "out.arrow", "-f", *options)
+    told = [f"pcap2arrow: warning: {count} packets of link type {name} are not taken apart: {rest}"
+            for count, name in ((2, "105 (IEEE802_11)"), (1, "147"), (1, "65000"))]
+    equal((status, err.splitlines()), (0, told),
+          f"unknown link types are told {options}")
 
 # pcapng: sections of both byte orders, interfaces with resolutions of their own, blocks that mean nothing to us.
 parts, all_rows, all_times, ids = [], [], [], []

@@ -3,6 +3,7 @@
 
 #include <pcap/pcap.h>
 
+#include <cstdio>
 #include <cstring>
 #include <memory>
 
@@ -72,6 +73,22 @@ Result<std::shared_ptr<const PacketFilter>> PacketFilter::create(const std::stri
 
 uint32_t PacketFilter::bytes_of(const uint8_t* packet, uint32_t length) const {
   return bpf_filter(reinterpret_cast<const bpf_insn*>(program_.data()), packet, length, length);
+}
+
+/// libpcap's own numbers differ from those of files, and only reading a file turns one into the other.
+std::string link_type_name(uint16_t link) {
+  constexpr uint32_t kMagic = 0xA1B2C3D4, kVersion = 4 << 16 | 2;
+  uint32_t header[] = {kMagic, kVersion, 0, 0, kAllBytes, link};
+  FILE* file = fmemopen(header, sizeof(header), "rb");
+  if (file == nullptr) return {};
+  char problem[PCAP_ERRBUF_SIZE];
+  const Handle handle(pcap_fopen_offline(file, problem));  // closes the file with itself
+  if (handle == nullptr) {
+    (void)fclose(file);
+    return {};
+  }
+  const char* name = pcap_datalink_val_to_name(pcap_datalink(handle.get()));
+  return name == nullptr ? std::string() : name;
 }
 
 std::string filter_library() {

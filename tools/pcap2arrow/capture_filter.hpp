@@ -1,4 +1,4 @@
-// Capture filters as tcpdump has them (pcap-filter(7)), compiled by libpcap.
+// What libpcap does: capture filters as tcpdump has them (pcap-filter(7)), and names of link types.
 #pragma once
 
 #include <linux/filter.h>
@@ -33,6 +33,9 @@ class PacketFilter {
 
 /// kInvalidParameter for what can be no filter of any interface.
 Status check_filter(const std::string& filter);
+
+/// "IEEE802_11" for 105, a number of https://www.tcpdump.org/linktypes.html; empty when libpcap has no name.
+std::string link_type_name(uint16_t link);
 
 /// The library's name and version.
 std::string filter_library();

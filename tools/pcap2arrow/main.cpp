@@ -193,8 +193,20 @@ void report_malformed(const Settings& settings, const Written& written) {
   }
 }
 
+void warn_of_links(const Settings& settings, const Written& written) {
+  for (const auto& [type, count] : written.counts.unknown_links) {
+    const std::string name = link_type_name(type);
+    tool::report_warning("pcap2arrow", fmt::format("{} packets of link type {}{} are not taken apart: {}", count, type,
+                                                   name.empty() ? "" : " (" + name + ")",
+                                                   settings.flows        ? "they are in no flow"
+                                                   : settings.no_payload ? "only their times are written"
+                                                                         : "all of their bytes are payload"));
+  }
+}
+
 void report(const Settings& settings, bool is_named, const Written& written) {
   report_malformed(settings, written);
+  warn_of_links(settings, written);
   if (settings.output.is_stream() || (is_named && !settings.verbose)) return;
   const std::string files = written.files == 1 ? "" : fmt::format(" and {} other files", written.files - 1);
   fmt::print("pcap2arrow: wrote on '{}'{} total {} record-batches, {} {}\n", written.path, files, written.batches,

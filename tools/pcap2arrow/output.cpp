@@ -232,6 +232,8 @@ Status CaptureOutput::close_file(std::shared_ptr<File> file) {
     const int64_t count = file->counts.malformed[i];
     if (count > 0) set(std::string("pcap.malformed.") + malformed_name(static_cast<Malformed>(i)), count);
   }
+  for (const auto& [type, count] : file->counts.unknown_links)
+    set("pcap.unknown_link_type." + std::to_string(type), count);
   for (const auto& [key, value] : metadata_) set_value(metadata, key, value);
   file->statistics.put(file->writer->schema());
   written_.bytes += file->writer->position();

@@ -134,7 +134,7 @@ void Walk::link(uint16_t type) {
       ppp();
       return;
     case link::kPpp: ppp(); return;
-    default: note(Malformed::kUnknownLink);
+    default: note(Malformed::kUnknownLink); ++counts_.unknown_links[type];
   }
 }
 
@@ -452,6 +452,7 @@ void PacketCounts::add(const PacketCounts& other) {
   packets += other.packets;
   bytes += other.bytes;
   for (size_t i = 0; i < malformed.size(); ++i) malformed[i] += other.malformed[i];
+  for (const auto& [type, count] : other.unknown_links) unknown_links[type] += count;
 }
 
 int64_t PacketCounts::all_malformed() const { return std::accumulate(malformed.begin(), malformed.end(), int64_t{0}); }

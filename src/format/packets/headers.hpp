@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 
 #include "format/packets/packet.hpp"
@@ -57,6 +58,7 @@ const char* malformed_name(Malformed reason);
 struct PacketCounts {
   int64_t packets = 0, bytes = 0;  // bytes on the wire
   std::array<int64_t, kMalformed> malformed{};
+  std::map<uint16_t, int64_t> unknown_links;  // packets by link type, where that is not parsed
 
   void add(const PacketCounts& other);
   int64_t all_malformed() const;
