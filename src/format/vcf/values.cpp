@@ -50,6 +50,24 @@ bool parse_short_float(std::string_view text, float* value) {
   return true;
 }
 
+/// Of a number whose first digit other than 0 decides, since it is out of range.
+bool is_below_one(std::string_view text) {
+  const size_t exponent_sign = std::min(text.find_first_of("eE"), text.size());
+  const size_t point = std::min(text.find('.'), exponent_sign);
+  const size_t first = text.substr(0, exponent_sign).find_first_of("123456789");
+  if (first == std::string_view::npos) return true;
+  int64_t exponent = 0;
+  if (exponent_sign < text.size()) {
+    std::string_view digits = text.substr(exponent_sign + 1);
+    const bool is_negative = digits.starts_with('-');
+    if (is_negative || digits.starts_with('+')) digits.remove_prefix(1);
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec != std::errc())
+      exponent = INT32_MAX;  // more digits than an exponent can have
+    if (is_negative) exponent = -exponent;
+  }
+  return static_cast<int64_t>(point) - static_cast<int64_t>(first) + exponent <= 0;
+}
+
 }  // namespace
 
 Status damaged(const std::string& what) { return {ErrorCode::kCorruptFile, what}; }
@@ -82,8 +100,12 @@ bool parse_float(std::string_view text, float* value) {
   if (error == std::errc()) return true;
   // Outside of a float's range: takes the nearest float.
   double wide = 0;
-  if (std::from_chars(begin, text.data() + text.size(), wide).ec != std::errc()) return false;
-  *value = static_cast<float>(wide);
+  if (std::from_chars(begin, text.data() + text.size(), wide).ec == std::errc())
+    *value = static_cast<float>(wide);
+  else if (is_below_one(std::string_view(begin, static_cast<size_t>(end - begin))))
+    *value = *begin == '-' ? -0.0F : 0.0F;
+  else
+    return false;
   return true;
 }
 

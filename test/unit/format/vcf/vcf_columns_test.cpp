@@ -305,12 +305,37 @@ TEST(VcfColumns, FieldsThatNoSampleHasAreNullInAnyNumber) {
 }
 
 TEST(VcfColumns, FloatsAreTheNearestOnes) {
-  const char* texts[] = {"0.1", "16777216", "16777217", "0.3333333", "123.4567", "1e39", "4e-46", "8388609.5"};
+  const char* texts[] = {"0.1",
+                         "16777216",
+                         "16777217",
+                         "0.3333333",
+                         "123.4567",
+                         "1e39",
+                         "4e-46",
+                         "8388609.5",
+                         "1e-400",
+                         "-1E-400",
+                         "0.01e-330",
+                         "12345.5e-500",
+                         "1e-99999999999999999999",
+                         "0e500"};
   for (const char* text : texts) {
     Parsed parsed = parse(std::string("1\t1\t.\tA\tC\t.\t.\tAF=") + text + "\tGT\t.\t.\n");
     ASSERT_TRUE(parsed.status.is_ok()) << text;
     EXPECT_EQ(parsed.columns[8].values().as<float>()[0], std::strtof(text, nullptr)) << text;
   }
+}
+
+TEST(VcfColumns, FloatsBeyondAllRangesAreRefused) {
+  const std::string zeros(400, '0');
+  for (const std::string& text : {std::string("1e400"), "-1e400", "1" + zeros, "0.0001e400", "0." + zeros + "1e900"}) {
+    const Parsed parsed = parse("1\t1\t.\tA\tC\t.\t.\tAF=" + text + "\tGT\t.\t.\n");
+    EXPECT_EQ(parsed.status.code(), ErrorCode::kTypeMismatch) << text;
+  }
+  Parsed parsed = parse("1\t1\t.\tA\tC\t0." + zeros + "1\t.\tAF=0." + zeros + "1\tGT\t.\t.\n");
+  ASSERT_TRUE(parsed.status.is_ok()) << parsed.status.message();
+  EXPECT_EQ(parsed.columns[5].values().as<float>()[0], 0);
+  EXPECT_EQ(parsed.columns[8].values().as<float>()[0], 0);
 }
 
 TEST(VcfColumns, NumbersOfAnyLengthStandAnywhere) {
