@@ -193,6 +193,37 @@ def levels():
     one.execute("COMMIT")
 
 
+def regions():
+    """A published region that is made anew between two changes of a transaction."""
+    make_table("regions", "id int, n int", kv_access="true")
+    one, two = connect(), connect()
+    one.execute("""CREATE PROCEDURE change_and_fail() LANGUAGE plpgsql AS $$ BEGIN
+                   INSERT INTO regions SELECT i, 0 FROM generate_series(1000, 1500) i; RAISE division_by_zero;
+                   EXCEPTION WHEN division_by_zero THEN NULL; END $$""")
+    in_savepoint = ("SAVEPOINT s", "INSERT INTO regions VALUES (-5, 5)", "ROLLBACK TO s")
+    for i, (before, name) in enumerate(((in_savepoint, "a savepoint"), (("CALL change_and_fail()",), "an EXCEPTION block"),
+                                        (("SAVEPOINT r", *in_savepoint, "RELEASE r"), "a savepoint in another one"))):
+        one.execute("BEGIN")
+        for statement in before:
+            one.execute(statement)
+        # Two of them, so that the memory of the first one is gone.
+        two.execute("SET statement_timeout = '60s'")
+        two.execute("SELECT pgstrom.kv_rotate('regions')")
+        two.execute("SELECT pgstrom.kv_rotate('regions')")
+        one.execute(f"INSERT INTO regions SELECT i, 0 FROM generate_series({i * 100}, {i * 100 + 9}) i")
+        one.execute("COMMIT")
+        equal(state_of(lambda: two.execute("SELECT pgstrom.store_check('regions')")), None,
+              f"rows after a new region behind {name} are published")
+    # The same session makes the region anew.
+    one.execute("BEGIN")
+    one.execute("INSERT INTO regions VALUES (0, 1) ON CONFLICT DO NOTHING")
+    one.execute("SELECT pgstrom.kv_rotate('regions')")
+    one.execute("INSERT INTO regions SELECT i, 0 FROM generate_series(500, 600) i")
+    one.execute("COMMIT")
+    equal(state_of(lambda: two.execute("SELECT pgstrom.store_check('regions')")), None, "and those after a row that was there already")
+    equal(query("SELECT count(*) FROM regions", DB), "131", "all rows are there")
+
+
 def keys():
     """Who may have a key is known when the other transaction has ended."""
     one, two = connect(), connect()
@@ -429,6 +460,7 @@ def crashed_backend():
 lost_updates()
 transfers()
 levels()
+regions()
 keys()
 waits()
 row_locks()

@@ -223,6 +223,7 @@ Region* region_of(Table* table) {
 }
 
 void build_region(Table* table) {
+  guard([table] { forget_unchanged(table); });
   unmap_region(table);
   const uint32_t before = table->shared->region, number = table->shared->last_region + 1;
   table->shared->last_region = number;
@@ -248,6 +249,7 @@ void build_region(Table* table) {
 void drop_region(Table* table) {
   const uint32_t before = table->shared->region;
   if (before == 0) return;
+  guard([table] { forget_unchanged(table); });
   unmap_region(table);
   __atomic_store_n(&table->shared->region, 0U, __ATOMIC_RELEASE);
   retire_region_file(path_of(table, before), region::State::kDropped);

@@ -351,6 +351,29 @@ void on_transaction(XactEvent event, void*) {
   }
 }
 
+/// Forgets a table without changes. Afterwards the table's region may become another one.
+void forget(Changes** link) {
+  Changes* changes = *link;
+  *link = changes->next;
+  drop_next_extent(changes);
+  give_back_spare(changes);
+  if (changes->first_commands != nullptr) hash_destroy(changes->first_commands);
+  for (void* memory : {static_cast<void*>(changes->extents), static_cast<void*>(changes->space.cells),
+                       static_cast<void*>(changes->space.record)})
+    if (memory != nullptr) pfree(memory);
+  pfree(changes->list);
+  pfree(changes);
+}
+
+void forget_unchanged_tables() {
+  for (Changes** link = &all_changes; *link != nullptr;) {
+    if ((*link)->count == 0)
+      forget(link);
+    else
+      link = &(*link)->next;
+  }
+}
+
 void on_subtransaction(SubXactEvent event, SubTransactionId own, SubTransactionId parent, void*) {
   for (Changes* changes = all_changes; changes != nullptr; changes = changes->next) {
     if (event == SUBXACT_EVENT_ABORT_SUB)
@@ -359,6 +382,8 @@ void on_subtransaction(SubXactEvent event, SubTransactionId own, SubTransactionI
       for (uint64_t i = changes->count; i > 0 && changes->list[i - 1].subtransaction >= own; --i)
         changes->list[i - 1].subtransaction = parent;
   }
+  // The subtransaction's locks go next, and other sessions may then make the region anew.
+  if (event == SUBXACT_EVENT_ABORT_SUB) forget_unchanged_tables();
 }
 
 void register_callbacks() {
@@ -489,6 +514,14 @@ bool find_first_command(const Table* table, Slot slot, CommandId* command) {
   if (entry == nullptr) return false;
   *command = entry->command;
   return true;
+}
+
+void forget_unchanged(const Table* table) {
+  for (Changes** link = &all_changes; *link != nullptr; link = &(*link)->next) {
+    if ((*link)->table != table || (*link)->count != 0) continue;
+    forget(link);
+    return;
+  }
 }
 
 bool has_changes(const Table* table) {

@@ -32,6 +32,10 @@ uint64_t rows_ended(const Table* table);
 /// of the command that ended it. False: it is not such a version.
 bool find_first_command(const Table* table, Slot slot, CommandId* command);
 
+/// Releases what this transaction holds of a table, and of its region, without having changed it. Called before the
+/// region becomes another one.
+void forget_unchanged(const Table* table);
+
 /// True when this transaction has changed the table.
 bool has_changes(const Table* table);
 
