@@ -193,6 +193,68 @@ def levels():
     one.execute("COMMIT")
 
 
+def newest_versions():
+    """What a statement that waited does to a row that was changed more than once meanwhile: as to a row of a heap table."""
+    make_table("versions", "id int, n int, note text")
+    query("CREATE TABLE versions_heap (id int PRIMARY KEY, n int, note text)", DB)
+    one, two, three = connect(), connect(), connect()
+
+    def waits_for(event):
+        statement = f"SELECT wait_event FROM pg_stat_activity WHERE pid = {two.info.backend_pid}"
+        ok(wait_until(lambda: one.execute(statement).fetchall() == [(event,)], 30), f"a wait: {event}")
+
+    def outcome(table, changes, statement, level):
+        """What the statement does, when its snapshot is older than `changes` and it gets to the row after them."""
+        one.execute(f"DELETE FROM {table}")
+        one.execute(f"INSERT INTO {table} VALUES (1, 1, 'a')")
+        two.execute(f"SET default_transaction_isolation = '{level}'")
+        three.execute("SELECT pg_advisory_lock(77)")
+        waiting = Background(two, statement.format(table=table, late="(SELECT pg_advisory_xact_lock(77) IS NOT NULL)"))
+        waits_for("advisory")
+        for change in changes:
+            one.execute(change.format(table=table))
+        three.execute("SELECT pg_advisory_unlock(77)")
+        rows = waiting.end()
+        return rows, one.execute(f"SELECT id, n, note FROM {table} ORDER BY id").fetchall()
+
+    twice = ("UPDATE {table} SET n = 100 WHERE id = 1", "UPDATE {table} SET n = 1 WHERE n = 100")
+    one_transaction = ("BEGIN", *twice, "COMMIT")
+    by_savepoints = ("BEGIN", "SAVEPOINT s", twice[0], "RELEASE s", "SAVEPOINT s", "DELETE FROM {table}", "ROLLBACK TO s", twice[1],
+                     "COMMIT")
+    for changes, name in ((one_transaction, "changed twice by a transaction"), (twice, "changed by two transactions"),
+                          (by_savepoints, "changed twice in savepoints"),
+                          ((twice[0], "UPDATE {table} SET n = 0 WHERE id = 1"), "changed to a value that does not pass"),
+                          ((twice[0], "DELETE FROM {table}"), "changed and deleted"),
+                          (("BEGIN", twice[0], "DELETE FROM {table}", "COMMIT"), "changed and deleted by a transaction"),
+                          (("UPDATE {table} SET id = 2", "UPDATE {table} SET id = 1, note = 'b'"), "of another key for a while"),
+                          (("UPDATE {table} SET note = 'b'", "UPDATE {table} SET id = 2"), "of another key in the end")):
+        for statement in ("UPDATE {table} SET n = n + 10 WHERE id = 1 AND n = 1 AND {late}",
+                          "UPDATE {table} SET n = n + 10 WHERE n = 1 AND {late} RETURNING id, n, note",
+                          # An intermediate version would be divided by.
+                          "UPDATE {table} SET n = 10 / (n - 100) WHERE id = 1 AND {late}",
+                          "DELETE FROM {table} WHERE id = 1 AND n = 1 AND {late}",
+                          "DELETE FROM {table} WHERE id = 1 AND 10 / (n - 100) < 1 AND {late} RETURNING n"):
+            for level in ("READ COMMITTED", "REPEATABLE READ"):
+                equal(outcome("versions", changes, statement, level), outcome("versions_heap", changes, statement, level),
+                      f"a row {name}: {statement}: {level}")
+
+    # The newest version is being changed.
+    two.execute("SET default_transaction_isolation = 'READ COMMITTED'")
+    for table in ("versions_heap", "versions"):
+        for end, wanted in (("COMMIT", (0, 2)), ("ROLLBACK", (1, 11))):
+            query(f"DELETE FROM {table}; INSERT INTO {table} VALUES (1, 1, 'a')", DB)
+            three.execute("SELECT pg_advisory_lock(77)")
+            waiting = Background(two, f"UPDATE {table} SET n = n + 10 WHERE n = 1 AND pg_advisory_xact_lock(77) IS NOT NULL")
+            waits_for("advisory")
+            one.execute(f"UPDATE {table} SET note = 'b'")
+            one.execute("BEGIN")
+            one.execute(f"UPDATE {table} SET n = 2")
+            three.execute("SELECT pg_advisory_unlock(77)")
+            waits_for("transactionid")
+            one.execute(end)
+            equal((waiting.end(), int(query(f"SELECT n FROM {table}", DB))), wanted, f"{table}: and does it after {end}")
+
+
 def regions():
     """A published region that is made anew between two changes of a transaction."""
     make_table("regions", "id int, n int", kv_access="true")
@@ -461,6 +523,7 @@ lost_updates()
 transfers()
 levels()
 regions()
+newest_versions()
 keys()
 waits()
 row_locks()

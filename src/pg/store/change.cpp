@@ -331,7 +331,8 @@ Slot insert_row(Table* table, Relation relation, const rows::Cell* cells, Comman
   return rows::kNoSlot;
 }
 
-EndOutcome end_row(Table* table, Relation relation, Slot slot, CommandId command) {
+/// Ends a version, or says who has ended it.
+static EndOutcome end_version(Table* table, Relation relation, Slot slot, CommandId command) {
   check_command(command);
   constexpr uint64_t kSlotAndKind = 8;
   prepare_change(table, kSlotAndKind, 0);
@@ -382,6 +383,45 @@ EndOutcome end_row(Table* table, Relation relation, Slot slot, CommandId command
     ItemPointerData tid = tid_of_version(slot);
     XactLockTableWait(wait, relation, &tid, XLTW_Update);
   }
+}
+
+/// Follows a row from a version that was committed to its newest version, as kUpdated, or to its end. Waits for
+/// transactions that are about to end a version, and for those that have locked the newest one.
+static EndOutcome follow(Table* table, Relation relation, Slot slot) {
+  bool is_row_locked = false;
+  for (;;) {
+    LWLock* lock = table->lock_of_version(slot);
+    LWLockAcquire(lock, LW_SHARED);
+    const rows::Version& version = table->rows->look(slot);
+    const TransactionId xmax = rows::Rows::xids(version).xmax;
+    const uint32_t aux = aux_of(version);
+    LWLockRelease(lock);
+    if (xmax == rows::kNobody && (aux & kRowLocked) != 0 && !is_row_locked) {
+      take_row_lock(relation, slot, true, LockWaitBlock);
+      is_row_locked = true;
+      continue;
+    }
+    const bool is_ended = (aux & kXmaxCommitted) != 0;
+    if (xmax != rows::kNobody && !is_ended && !TransactionIdIsCurrentTransactionId(xmax)) {
+      ItemPointerData tid = tid_of_version(slot);
+      XactLockTableWait(xmax, relation, &tid, XLTW_Update);
+      continue;
+    }
+    if (is_row_locked) release_row_lock(relation, slot, true);
+    is_row_locked = false;
+    if (xmax == rows::kNobody) return {EndResult::kUpdated, slot, 0};
+    const uint32_t rest = aux & kAuxMask;
+    if (!is_ended) return {EndResult::kOwn, rows::kNoSlot, rest};
+    if (rest == rows::kNoSlot) return {EndResult::kDeleted, rows::kNoSlot, 0};
+    slot = rest;
+  }
+}
+
+EndOutcome end_row(Table* table, Relation relation, Slot slot, CommandId command) {
+  const EndOutcome outcome = end_version(table, relation, slot, command);
+  // A transaction with one snapshot fails, whatever has become of the row.
+  if (outcome.result != EndResult::kUpdated || IsolationUsesXactSnapshot()) return outcome;
+  return follow(table, relation, outcome.follower);
 }
 
 Slot replace_row(Table* table, Relation relation, Slot ended, const rows::Cell* cells, CommandId command) {

@@ -10,8 +10,8 @@ namespace strom::pg::store {
 enum class EndResult : uint8_t {
   kDone,
   kOwn,      // this transaction has ended it already
-  kUpdated,  // another transaction has ended it and made the version `follower`
-  kDeleted,  // another transaction has ended it without a follower
+  kUpdated,  // other transactions have ended it; `follower` is the row's newest version, which nobody has ended
+  kDeleted,  // other transactions have ended it, and the row
 };
 
 struct EndOutcome {
@@ -39,7 +39,8 @@ void fetch_rows(const Table* table, const rows::Cell* keys, int count);
 Slot insert_row(Table* table, Relation relation, const rows::Cell* cells, CommandId command, bool skips_duplicates);
 
 /// Ends a version that the caller's snapshot sees, or a follower of such a version. Waits for other transactions. After
-/// kDone, the caller calls replace_row() or finish_delete().
+/// kDone, an UPDATE calls replace_row(). The caller's snapshot is active, so that no version of the row is freed: see
+/// docs/dev/store.md. Where a transaction keeps one snapshot, `follower` is some newer version.
 EndOutcome end_row(Table* table, Relation relation, Slot slot, CommandId command);
 
 /// Makes the new version of a row after end_row() of `ended`. Errors as for insert_row().
