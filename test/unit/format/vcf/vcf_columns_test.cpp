@@ -328,7 +328,8 @@ TEST(VcfColumns, FloatsAreTheNearestOnes) {
 
 TEST(VcfColumns, FloatsBeyondAllRangesAreRefused) {
   const std::string zeros(400, '0');
-  for (const std::string& text : {std::string("1e400"), "-1e400", "1" + zeros, "0.0001e400", "0." + zeros + "1e900"}) {
+  for (const std::string& text :
+       std::vector<std::string>{"1e400", "-1e400", "1" + zeros, "0.0001e400", "0." + zeros + "1e900"}) {
     const Parsed parsed = parse("1\t1\t.\tA\tC\t.\t.\tAF=" + text + "\tGT\t.\t.\n");
     EXPECT_EQ(parsed.status.code(), ErrorCode::kTypeMismatch) << text;
   }
