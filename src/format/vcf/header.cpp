@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_set>
 
 namespace strom::format::vcf {
 namespace {
@@ -119,6 +120,7 @@ Status parse_field(std::string_view text, int64_t line, std::vector<FieldDefinit
 }
 
 Status parse_columns(std::string_view text, int64_t line, Header* header) {
+  std::unordered_set<std::string_view> known;
   size_t column = 0;
   for (size_t begin = 0; begin <= text.size(); ++column) {
     const size_t end = std::min(text.find('\t', begin), text.size());
@@ -131,6 +133,7 @@ Status parse_columns(std::string_view text, int64_t line, Header* header) {
       continue;
     }
     if (name.empty()) return damaged(line, "a sample without a name");
+    if (!known.insert(name).second) return damaged(line, "sample \"" + std::string(name) + "\" for the second time");
     header->samples.emplace_back(name);
   }
   if (column < kFixedColumns) return damaged(line, "fewer than eight columns");

@@ -62,6 +62,14 @@ TEST(VcfHeader, IsWholeWithTheEndOfItsLastLine) {
   EXPECT_FALSE(has_whole_header("##fileformat=VCFv4.2\n"));
 }
 
+TEST(VcfHeader, SamplesHaveDifferentNames) {
+  size_t begin = 0;
+  const auto header =
+      parse_header("##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS1\tS2\tS1\n", &begin);
+  EXPECT_EQ(header.status().code(), ErrorCode::kCorruptFile);
+  EXPECT_EQ(header.status().message(), "sample \"S1\" for the second time in line 2");
+}
+
 TEST(VcfColumns, ARowForEachAllele) {
   Parsed parsed = parse("1\t10\t.\tA\tC,G\t.\tPASS\tAF=0.25,1e-3;DP=7\tGT\t0|1\t2|2\n");
   ASSERT_TRUE(parsed.status.is_ok()) << parsed.status.message();
