@@ -295,7 +295,11 @@ equal(table.num_rows, 0, "a file without packets")
 
 # Options that contradict each other, and names of files.
 for options, message in ((["-p", "tcp5"], "no protocol"), (["-o", "%x.arrow"], "means nothing"), (["-o", "-", "-l", "1g"], "need files"),
-                         (["-l", "1k"], "is less than"), (["-o", "-", "--stats"], "stream")):
+                         (["-l", "1k"], "is less than"), (["-o", "-", "--stats"], "stream"), (["--fanout=hash"], "--fanout is for captures"),
+                         (["--direction=both"], "--direction is for captures"), (["--ring-size=64m"], "--ring-size is for captures"),
+                         (["--flow-idle=60s"], "--flow-idle needs --flows"), (["--flow-active=5m"], "--flow-active needs --flows"),
+                         (["--flow-table=9"], "--flow-table needs --flows"), (["--flows", "-o", "%q.arrow"], "go to one file"),
+                         (["-o", "%q.arrow", "--parallel-write=2"], "exclude each other")):
     status, _, err = run("pcap2arrow", OUT / "in.pcap", *options)
     ok(status == 2 and message in err, f"usage {options}", status, err)
 status, _, err = run("pcap2arrow")

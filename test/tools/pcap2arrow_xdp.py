@@ -31,6 +31,7 @@ ok(result.returncode == 1 and "CAP_NET_ADMIN and CAP_BPF" in result.stderr, "wit
 for arguments, code, message in ((["-i", "any"], 2, "not any"), (["-i", "nothing"], 1, "no interface"),
                                  (["-i", "right", "-t", "3"], 1, "1 receive queues"),
                                  (["-i", "right", "--direction=out"], 2, "come in"), (["-i", "right", "--hardware-time"], 2, "--hardware-time"),
+                                 (["-i", "right", "--fanout=lb"], 2, "--fanout does not go with --xdp"),
                                  (["-i", "right", "-r", "tcp porc 5"], 2, "filter")):
     status, out, err = run("pcap2arrow", *arguments, "--xdp", "-o", OUT / "no.arrow")
     ok(status == code and message in err and not (OUT / "no.arrow").exists(), f"{arguments}", status, err)

@@ -16,6 +16,22 @@ using tool::OptionTable;
 
 Status usage_error(std::string message) { return Status(ErrorCode::kInvalidParameter, std::move(message)); }
 
+/// The option, which is put among settings.given when it is.
+tool::Option& noted(tool::Option& option, Settings& settings) {
+  option.set = [&settings, name = "--" + option.name, set = option.set](const std::string& value) {
+    settings.given.insert(name);
+    return set(value);
+  };
+  return option;
+}
+
+/// The first of `names` that was given; nullptr: none.
+const char* given_of(const Settings& settings, std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (settings.given.contains(name)) return name;
+  return nullptr;
+}
+
 void add_capture_options(OptionTable& table, Settings& settings) {
   table.group("Capture");
   table.list('i', "input", "DEV", &settings.interfaces,
@@ -25,14 +41,14 @@ void add_capture_options(OptionTable& table, Settings& settings) {
       .also("filter");
   table.size(0, "snap", &settings.snap, 1, "takes so many bytes of each packet at most (default: all)");
   table.flag(0, "promiscuous", &settings.promiscuous, "takes packets for other hosts, too");
-  table
-      .text(0, "direction", "WHICH", &settings.direction,
-            "packets that come in, that go out, or both (default); of the loopback interface, once")
+  noted(table.text(0, "direction", "WHICH", &settings.direction,
+                   "packets that come in, that go out, or both (default); of the loopback interface, once"),
+        settings)
       .one_of({"in", "out", "both"});
-  table
-      .text(0, "fanout", "MODE", &settings.fanout,
-            "how threads share packets: hash of the flow (default), cpu, lb (in turn), queue of the network card, "
-            "rollover (the next when one is full)")
+  noted(table.text(0, "fanout", "MODE", &settings.fanout,
+                   "how threads share packets: hash of the flow (default), cpu, lb (in turn), queue of the network "
+                   "card, rollover (the next when one is full)"),
+        settings)
       .one_of({"hash", "cpu", "lb", "queue", "rollover"});
   table
       .text(0, "xdp", "MODE", &settings.xdp,
@@ -41,8 +57,9 @@ void add_capture_options(OptionTable& table, Settings& settings) {
       .one_of({"generic", "driver"})
       .alone_means("generic");
   constexpr int64_t kLeastRing = 2 << 20;
-  table.size(0, "ring-size", &settings.ring_size, kLeastRing,
-             "memory in which the kernel keeps packets until they are taken, for each thread (default 64m)");
+  noted(table.size(0, "ring-size", &settings.ring_size, kLeastRing,
+                   "memory in which the kernel keeps packets until they are taken, for each thread (default 64m)"),
+        settings);
   table.flag(0, "hardware-time", &settings.hardware_time, "timestamps of the network card");
   table.number('c', "count", &settings.count, 1, INT64_MAX, "ends after so many packets");
   table.seconds(0, "duration", &settings.duration, "ends after this time, such as 30s, 5m or 1h");
@@ -82,11 +99,15 @@ void add_flow_options(OptionTable& table, Settings& settings) {
   table.group("Flows");
   table.flag(0, "flows", &settings.flows,
              "a row for each flow instead of each packet: packets of IP with the same addresses, ports and protocol");
-  table.seconds(0, "flow-idle", &settings.flow_idle, "a flow ends so long after its last packet (default 60s)");
-  table.seconds(0, "flow-active", &settings.flow_active, "and so long after its first one (default 30m)");
+  noted(table.seconds(0, "flow-idle", &settings.flow_idle, "a flow ends so long after its last packet (default 60s)"),
+        settings);
+  noted(table.seconds(0, "flow-active", &settings.flow_active, "and so long after its first one (default 30m)"),
+        settings);
   constexpr int64_t kMostFlows = int64_t{1} << 30;
-  table.number(0, "flow-table", &settings.flow_table, 1, kMostFlows,
-               "so many flows at most are followed at once; then the quarter that is idle ends (default 1048576)");
+  noted(
+      table.number(0, "flow-table", &settings.flow_table, 1, kMostFlows,
+                   "so many flows at most are followed at once; then the quarter that is idle ends (default 1048576)"),
+      settings);
 }
 
 void add_output_options(OptionTable& table, Settings& settings) {
@@ -122,6 +143,8 @@ void add_output_options(OptionTable& table, Settings& settings) {
 Status check_xdp(const Settings& settings) {
   if (settings.hardware_time) return usage_error("--hardware-time does not go with --xdp");
   if (settings.direction == "out") return usage_error("--xdp takes packets that come in, not --direction=out");
+  if (settings.given.contains("--fanout"))
+    return usage_error("--fanout does not go with --xdp, which has a thread for each queue");
   for (const std::string& name : settings.interfaces)
     if (name == "any") return usage_error("--xdp needs the name of an interface, not any");
   return Status::ok();
@@ -150,14 +173,19 @@ Status check_files(const Settings& settings) {
   if (settings.follow && settings.files.size() > 1) return usage_error("--follow goes with one file");
   for (const auto& [is_given, name] : needs_capture)
     if (is_given) return usage_error(fmt::format("{} is for captures, see -i", name));
+  if (const char* name = given_of(settings, {"--direction", "--fanout", "--ring-size"}); name != nullptr)
+    return usage_error(fmt::format("{} is for captures, see -i", name));
   return Status::ok();
 }
 
 Status check_flows(const Settings& settings) {
+  const char* flow_option = given_of(settings, {"--flow-idle", "--flow-active", "--flow-table"});
+  if (!settings.flows && flow_option != nullptr) return usage_error(fmt::format("{} needs --flows", flow_option));
+  if (!settings.flows) return Status::ok();
   if (settings.no_payload || settings.interface_id || settings.composite_options)
     return usage_error("--no-payload, --interface-id and --composite-options are for packets, not for --flows");
   if (settings.limit_packets > 0) return usage_error("--limit-packets is for packets, not for --flows");
-  const bool is_divided = settings.limit_seconds > 0 || settings.parallel_write > 1;
+  const bool is_divided = settings.limit_seconds > 0 || settings.parallel_write > 1 || has_queue(settings.output.path);
   if (is_divided && !settings.is_live())
     return usage_error("--flows of files go to one file, or to several by --limit");
   return Status::ok();
@@ -166,13 +194,15 @@ Status check_flows(const Settings& settings) {
 Status check(Settings& settings) {
   constexpr int64_t kMostChunk = int64_t{1} << 30;
   STROM_TRY(settings.is_live() ? check_capture(settings) : check_files(settings));
-  if (settings.flows) STROM_TRY(check_flows(settings));
+  STROM_TRY(check_flows(settings));
   const std::string usual = settings.flows ? "all" : "default";
   if (settings.protocols.empty()) settings.protocols = {usual};
   STROM_TRY(format::packets::parse_columns(settings.protocols).status());
   if (settings.chunk_size > kMostChunk) return usage_error("--chunk-size can be 1g at most");
   if (settings.output.path.empty()) settings.output.path = kDefaultPattern;
   STROM_TRY(check_pattern(settings.output.path));
+  if (settings.parallel_write > 1 && has_queue(settings.output.path))
+    return usage_error("--parallel-write and %q exclude each other: with %q each thread writes a file of its own");
   if (settings.output.is_stream()) {
     if (!settings.statistics.empty())
       return usage_error("statistics need a file, since a stream has no footer for them");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ struct Settings {
   bool flows = false;                          // rows are flows
   int64_t flow_idle = 60, flow_active = 1800;  // seconds
   int64_t flow_table = int64_t{1} << 20;       // flows at most that have not ended
+
+  std::set<std::string> given;  // options that were, of those whose defaults do not show it
 
   int64_t threads = 0;
   tool::ProgressOptions progress;
