@@ -317,5 +317,13 @@ same(pa.concat_tables([read(f) for f in files]).unify_dictionaries(), rows, time
 status, out, err = run("pcap2arrow", OUT / "in.pcap", "-o", OUT / "q%q.arrow", "--chunk-size=64k", "-p", ALL, "-t", "3")
 found = sorted(row["seq_nr"] or 0 for q in range(3) for row in read(OUT / f"q{q}.arrow").to_pylist())
 equal(found, sorted(row["seq_nr"] or 0 for row in rows), "a file for each queue")
+for options in ([], ["-f"]):
+    status, out, err = run("pcap2arrow", OUT / "in.pcap", "-o", OUT / "wide.arrow", "--parallel-write=3", "--chunk-size=64k", "-p", ALL,
+                           "-t", "4", "-v", *options)
+    files = sorted(OUT.glob("wide*.arrow"))
+    equal([f.name for f in files], ["wide-1.arrow", "wide-2.arrow", "wide.arrow"], f"--parallel-write {options}: files")
+    ok(status == 0 and "and 2 other files" in out and f"{len(rows)} packets" in out, f"--parallel-write {options} counts them", out, err)
+    found = sorted(row["seq_nr"] or 0 for f in files for row in read(f).to_pylist())
+    equal(found == sorted(row["seq_nr"] or 0 for row in rows), True, f"--parallel-write {options}: each packet once")
 
 done()

@@ -49,6 +49,7 @@ class Conversion {
   tool::Progress& progress_;
   const int threads_;
   CaptureInput input_;
+  TakenNames names_;
   std::vector<std::unique_ptr<CaptureOutput>> outputs_;
   tool::Turns turns_;
   std::unique_ptr<FlowConversion> flows_;
@@ -183,7 +184,8 @@ Result<Written> Conversion::run() {
   const int64_t count = by_queue ? threads_ : std::min<int64_t>(threads_, settings_.parallel_write);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t writers = threads_ / count + (i < threads_ % count ? 1 : 0);
-    outputs_.push_back(std::make_unique<CaptureOutput>(settings_, fields, input_.name(), i, writers));
+    outputs_.push_back(
+        std::make_unique<CaptureOutput>(settings_, fields, OutputShare{input_.name(), i, writers}, names_));
     STROM_TRY(outputs_.back()->open());
   }
   // What is read as it comes ends at a signal; files are converted as a whole or not at all.

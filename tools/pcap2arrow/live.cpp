@@ -71,6 +71,7 @@ class LiveCapture {
   const format::packets::ColumnChoice choice_;
   const Sources sources_;
   tool::Progress& progress_;
+  TakenNames names_;
   std::vector<std::unique_ptr<CaptureOutput>> outputs_;
   Counters counters_;
   std::atomic<int64_t> taken_{0};  // of settings.count
@@ -290,7 +291,8 @@ Status LiveCapture::open_outputs() {
   const int64_t count = by_queue ? threads : std::min(threads, settings_.parallel_write);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t writers = threads / count + (i < threads % count ? 1 : 0);
-    outputs_.push_back(std::make_unique<CaptureOutput>(settings_, fields, joined(settings_.interfaces), i, writers));
+    outputs_.push_back(std::make_unique<CaptureOutput>(settings_, fields,
+                                                       OutputShare{joined(settings_.interfaces), i, writers}, names_));
     STROM_TRY(outputs_.back()->open());
     outputs_.back()->set_metadata("pcap.interface", joined(settings_.interfaces));
     if (!settings_.filter.empty()) outputs_.back()->set_metadata("pcap.filter", settings_.filter);

@@ -133,12 +133,12 @@ struct CaptureOutput::File {
   }
 };
 
-CaptureOutput::CaptureOutput(const Settings& settings, std::vector<columnar::Field> fields, std::string interface,
-                             int64_t queue, int64_t writers)
+CaptureOutput::CaptureOutput(const Settings& settings, std::vector<columnar::Field> fields, OutputShare share,
+                             TakenNames& names)
     : settings_(settings),
-      interface_(std::move(interface)),
-      queue_(queue),
-      windows_(static_cast<size_t>(writers), INT64_MIN) {
+      share_(std::move(share)),
+      names_(names),
+      windows_(static_cast<size_t>(share_.writers), INT64_MIN) {
   schema_.fields = std::move(fields);
 }
 
@@ -170,7 +170,8 @@ Status CaptureOutput::choose_statistics() {
 Status CaptureOutput::open() {
   STROM_TRY(choose_statistics());
   const std::string& pattern = settings_.output.path;
-  const bool has_time = path_of(pattern, {interface_, queue_, 0}) != path_of(pattern, {interface_, queue_, now()});
+  const bool has_time = path_of(pattern, {share_.interface, share_.queue, 0}) !=
+                        path_of(pattern, {share_.interface, share_.queue, now()});
   if (!has_time && settings_.limit_seconds == 0) {
     STROM_ASSIGN(files_[0], open_file(0));
     return Status::ok();
@@ -191,13 +192,12 @@ Status CaptureOutput::open_sink(int64_t time, File& opened, std::unique_ptr<form
     STROM_ASSIGN(sink, tool::open_output(output));
     return Status::ok();
   }
-  const std::string path = path_of(settings_.output.path, {interface_, queue_, time});
-  int64_t& number = names_[path];
+  const std::string path = path_of(settings_.output.path, {share_.interface, share_.queue, time});
+  const int64_t number = names_.take(path);
   output.path = tool::numbered(path, number);
-  ++number;
-  const bool may_number = written_.files > 0 || (settings_.is_live() && time != 0);
+  const bool may_number = number > 0 || written_.files > 0 || (settings_.is_live() && time != 0);
   while (may_number && !output.force && access(output.path.c_str(), F_OK) == 0)
-    output.path = tool::numbered(path, number++);
+    output.path = tool::numbered(path, names_.take(path));
   written_.path = output.path;
   STROM_ASSIGN(const std::string target, tool::file_behind(output.path));
   if (!output.force && access(target.c_str(), F_OK) == 0)

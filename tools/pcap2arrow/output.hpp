@@ -40,12 +40,31 @@ struct Written {
   void add(const Written& other);
 };
 
+/// Names of files that a run has taken: several outputs may have the same pattern. Thread-safe.
+class TakenNames {
+ public:
+  /// How often the path was taken before.
+  int64_t take(const std::string& path) {
+    std::lock_guard lock(mutex_);
+    return counts_[path]++;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, int64_t> counts_;
+};
+
+/// What one output of several is for.
+struct OutputShare {
+  std::string interface;  // this and the next stand in names of files
+  int64_t queue = 0;
+  int64_t writers = 1;  // threads that write
+};
+
 /// Thread-safe, but for open() and finish().
 class CaptureOutput {
  public:
-  /// `interface` and `queue` stand in names of files. `writers`: threads that write.
-  CaptureOutput(const Settings& settings, std::vector<columnar::Field> fields, std::string interface, int64_t queue,
-                int64_t writers);
+  CaptureOutput(const Settings& settings, std::vector<columnar::Field> fields, OutputShare share, TakenNames& names);
   ~CaptureOutput();
 
   /// Opens what can be opened before the first packet. Errors: a file that exists, a folder that cannot be written to,
@@ -85,15 +104,14 @@ class CaptureOutput {
   Status finished_files(bool all);
 
   const Settings& settings_;
-  const std::string interface_;
-  const int64_t queue_;
+  const OutputShare share_;
+  TakenNames& names_;
   columnar::Schema schema_;
   std::vector<size_t> statistics_columns_;
 
   mutable std::mutex mutex_;
   std::map<int64_t, std::shared_ptr<File>> files_;  // by window
   std::vector<int64_t> windows_;                    // by writer
-  std::map<std::string, int64_t> names_;            // how often a name came
   std::vector<std::future<Status>> closing_;
   int64_t dropped_ = 0, lost_ = 0;        // that no file knows of yet
   format::packets::PacketCounts counts_;  // likewise
