@@ -4,6 +4,7 @@ keep to no form, bytes that are no messages."""
 import datetime
 import json
 import os
+import pathlib
 import random
 import signal
 import socket
@@ -15,14 +16,15 @@ import pyarrow.ipc as ipc
 from checks import done, equal, folder, ok, program
 
 OUT = folder("fluent2arrow_syslog")
+MODULES = pathlib.Path(__file__).resolve().parent.parent / "modules"
 UTC = datetime.timezone.utc
 
 
 class Receiver:
-    def __init__(self, name, *options):
+    def __init__(self, name, *options, environment=None):
         self.path = OUT / f"{name}.arrow"
         self.process = subprocess.Popen([program("fluent2arrow"), "-L", "127.0.0.1:0", "--syslog-tcp=127.0.0.1:0", "--syslog-udp=127.0.0.1:0", "-o", str(self.path), "-v",
-                                         "--flush-interval=20", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "TZ": "Asia/Tokyo"})
+                                         "--flush-interval=20", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "TZ": "Asia/Tokyo", **(environment or {})})
         places = self.process.stdout.readline().removeprefix("fluent2arrow: listening at ").split(", ", 2)
         self.tcp, self.udp = (int(place.split(" ")[0].rsplit(":", 1)[1]) for place in places[1:3])
 
@@ -121,6 +123,19 @@ with receiver.connect() as link:
 time.sleep(0.3)
 receiver.stop()
 equal(sorted(row["message"] for row in receiver.events()), sorted(["a\nb", "cd", "nul\ufffdin", "last", "open", "bad \ufffd\ufffd byte"]), "odd ones")
+
+# The turn of the year: clocks of others are a little ahead, or behind.
+library, clock = OUT / "standing_clock.so", OUT / "clock"
+subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, MODULES / "standing_clock.c", "-ldl"], check=True)
+for here, sent, year in (((2026, 12, 31, 23, 59, 50), "Jan  1 00:00:05", 2027), ((2027, 1, 1, 0, 0, 5), "Dec 31 23:59:50", 2026), ((2027, 1, 1, 0, 0, 5), "Jan  1 00:00:09", 2027),
+                         ((2026, 12, 31, 23, 59, 50), "Dec 31 23:59:55", 2026), ((2026, 12, 31, 23, 59, 50), "Mar  1 00:00:00", 2026)):
+    clock.write_text(str(int(utc(*here).timestamp())))
+    receiver = Receiver(f"year{here[0]}{sent}".replace(" ", "_"), environment={"LD_PRELOAD": str(library), "STROM_CLOCK": str(clock), "TZ": "UTC",
+                                                                               "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"})
+    with receiver.connect() as link:
+        link.sendall(f"<13>{sent} h a: x\n".encode())
+    receiver.stop()
+    equal([row["time"] for row in receiver.events()], [datetime.datetime.strptime(f"{year} {sent} +0000", "%Y %b %d %H:%M:%S %z")], f"{sent} at {here}")
 
 # What is no stream of messages closes the connection; others are served.
 receiver = Receiver("bad")

@@ -100,7 +100,8 @@ bool read_full_time(Scanner& scanner, int64_t* time_ns) {
   return true;
 }
 
-/// `Mmm dd hh:mm:ss` of this year, or of last year if it would be more than a month from now.
+/// `Mmm dd hh:mm:ss` of the latest year in which it is at most a month from now: clocks of others may be ahead, also
+/// at the turn of the year.
 bool read_short_time(Scanner& scanner, int64_t now_ns, int64_t* time_ns) {
   Scanner at = scanner;
   const auto* month = std::find(std::begin(kMonths), std::end(kMonths), at.rest().substr(0, 3));
@@ -111,17 +112,18 @@ bool read_short_time(Scanner& scanner, int64_t now_ns, int64_t* time_ns) {
   if (localtime_r(&now, &time) == nullptr) return false;
   const int year = time.tm_year;
   time = {};
-  time.tm_year = year;
   time.tm_mon = static_cast<int>(month - std::begin(kMonths));
   time.tm_isdst = -1;
   constexpr int kMostDay = 31;
   if (!at.skip(" ") || !at.number(2, 1, kMostDay, &time.tm_mday) || !at.skip(" ") || !read_clock(at, &time))
     return false;
-  tm last_year = time;
-  --last_year.tm_year;
   constexpr int64_t kMonth = int64_t{31} * 86400;
-  int64_t seconds = mktime(&time);
-  if (seconds > now + kMonth) seconds = mktime(&last_year);
+  int64_t seconds = INT64_MAX;
+  for (int of_year = year + 1; of_year >= year - 1 && seconds > now + kMonth; --of_year) {
+    tm candidate = time;
+    candidate.tm_year = of_year;
+    seconds = mktime(&candidate);
+  }
   if (seconds < 0) return false;
   *time_ns = seconds * kNano;
   scanner = at;
