@@ -432,7 +432,8 @@ for arguments, code, text in (([f"--users-file={users}"], 2, "needs --shared-key
 # ---- Options ----
 first = Receiver(str(OUT / "o.arrow"))
 for arguments, code, text in ((["-o", "x"], 1, "could not listen"), ([], 2, "no file"), (["-o", "a%Q"], 2, "%Q"), (["-o", "x", "--schema=a:nope"], 2, "nope"),
-                              (["-o", "x", "--schema=time:int8"], 2, "two columns"), (["-o", "x", "-L", "nowhere"], 1, "no address"), (["-o", "x/"], 2, "folder")):
+                              (["-o", "x", "--schema=time:int8"], 2, "two columns"), (["-o", "x", "-L", "nowhere"], 1, "no address"),
+                              (["-o", "x", "--wrong=skip"], 2, "needs --schema"), (["-o", "x", "--http-limit=1m"], 2, "needs --http"), (["-o", "x", "--syslog-tag=s"], 2, "needs --syslog-tcp"), (["-o", "x/"], 2, "folder")):
     status, out, err = run("fluent2arrow", *(["-L", f"127.0.0.1:{first.port}"] if "-L" not in arguments else []), *arguments, cwd=OUT)
     ok(status == code and text in err, " ".join(arguments), status, err)
 first.stop()

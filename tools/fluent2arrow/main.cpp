@@ -94,6 +94,19 @@ void add_options(OptionTable& table, Settings& settings, Choices& choices) {
                 "files are of so much time, and names tell its beginning: 5m, 1h, 1d (default: the time of writing)");
 }
 
+/// Options that mean nothing without another one. Their defaults are set here.
+Status check_needed(Settings& settings, const Choices& choices) {
+  constexpr int64_t kHttpLimit = int64_t{32} << 20;
+  if (!choices.wrong.empty() && settings.schema.empty() && !settings.records.is_inferred)
+    return usage_error("--wrong needs --schema or --infer-schema");
+  if (settings.http_limit != 0 && settings.http.empty()) return usage_error("--http-limit needs --http");
+  if (settings.http_limit == 0) settings.http_limit = kHttpLimit;
+  if (!settings.syslog_tag.empty() && settings.syslog_stream.empty() && settings.syslog_datagrams.empty())
+    return usage_error("--syslog-tag needs --syslog-tcp or --syslog-udp");
+  if (settings.syslog_tag.empty()) settings.syslog_tag = "syslog";
+  return Status::ok();
+}
+
 Status check(Settings& settings, const Choices& choices) {
   if (settings.path.empty()) return usage_error("no file to write; see fluent2arrow --help");
   if (settings.path.ends_with('/')) return usage_error("-o needs the name of a file, not of a folder");
@@ -105,6 +118,7 @@ Status check(Settings& settings, const Choices& choices) {
     return usage_error("--tls-cert and --tls-key need each other");
   if (!settings.authority_file.empty() && settings.certificate_file.empty())
     return usage_error("--tls-ca needs --tls-cert");
+  STROM_TRY(check_needed(settings, choices));
   if (settings.records.time_column.empty()) settings.records.time_column = "time";
   if (settings.records.tag_column.empty()) settings.records.tag_column = "tag";
   settings.records.wrong_is_error = choices.wrong == "skip";

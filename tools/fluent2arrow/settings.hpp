@@ -13,9 +13,9 @@ namespace strom::fluent2arrow {
 struct Settings {
   std::string address = "127.0.0.1:24224";      // HOST:PORT, or the path of a UNIX socket
   std::string http;                             // an address; empty: not received
-  int64_t http_limit = int64_t{32} << 20;       // bytes of a body
+  int64_t http_limit = 0;                       // bytes of a body
   std::string syslog_stream, syslog_datagrams;  // addresses; empty: not received
-  std::string syslog_tag = "syslog";
+  std::string syslog_tag;
   std::string key_file, users_file;  // secrets that clients have to know
   // Of TLS: ours, and those by which certificates of clients are checked.
   std::string certificate_file, private_key_file, authority_file;
