@@ -219,7 +219,10 @@ Status StagedFile::commit() {
   if (reserved_ > position_) STROM_TRY(give_back_room());
   if (fsync(fd_) != 0) return failed("write", errno);
   STROM_TRY(put_into_place());
-  return sync_folder();
+  const Status status = sync_folder();
+  // The lock is still ours, so nobody has added anything.
+  if (!status.is_ok() && !overwrite_) unlink(path_.c_str());
+  return status;
 }
 
 Status StagedFile::put_into_place() {

@@ -44,8 +44,8 @@ class StagedFile final : public ByteSink {
   /// Sets another name in the same folder, for a file whose name commit() has found taken.
   void set_path(std::string path) { path_ = std::move(path); }
   /// Syncs the file, names it, and syncs the folder. Errors: kFileExists, kIoError, kPermissionDenied. After an error
-  /// `path` is unchanged, unless only the sync of the folder failed. Nobody else can take the file's AppendLock before
-  /// this object is destroyed.
+  /// `path` is unchanged, unless only the sync of the folder failed when a file was replaced. Nobody else can take the
+  /// file's AppendLock before this object is destroyed.
   Status commit() override;
 
   /// Removes every temporary file of this process, and prevents any further commit(): for a process that a signal is

@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
 """fluent2arrow: clients that send a part of a message and nothing more, many of them; two receivers in one folder; a clock
-that is set forward and back; files of so much time and of so many rows."""
+that is set forward and back; files of so much time and of so many rows; files that cannot be written, a full disk, folders that cannot be
+synced; clients that hang up; ten thousand tags."""
 import os
 import pathlib
 import re
 import resource
+import shutil
+import socket
 import subprocess
+import tempfile
 import threading
+import time
 
 import msgpack
 import pyarrow.ipc as ipc
 
-from checks import done, equal, folder, ok, run, wait_until
+from checks import done, equal, folder, ok, program, run, wait_until
 from forward_receiver import Receiver, acknowledged, is_closed
 
 OUT = folder("fluent2arrow_faults")
@@ -179,9 +184,9 @@ with receiver.connect() as link:
 equal(receiver.stop()[0], 0, "the end")
 files = {path.name: numbers(path) for path in OUT.glob("span_*.arrow")}
 equal(files, {"span_14_1200.arrow": [0, 1, 5], "span_14_1215.arrow": [2, 3], "span_14_1345.arrow": [4]}, "names tell when a span of time begins")
-for pattern, time in (("x.arrow", "1d"), ("%Y%m%d.arrow", "1h"), ("%H.arrow", "15m"), ("%H%M.arrow", "1d")):
-    status, out, err = run("fluent2arrow", "-o", OUT / pattern, f"--limit-time={time}")
-    ok(status == 2 and "--limit-time" in err, f"{pattern} does not tell times {time} apart", err)
+for pattern, span in (("x.arrow", "1d"), ("%Y%m%d.arrow", "1h"), ("%H.arrow", "15m"), ("%H%M.arrow", "1d")):
+    status, out, err = run("fluent2arrow", "-o", OUT / pattern, f"--limit-time={span}")
+    ok(status == 2 and "--limit-time" in err, f"{pattern} does not tell times {span} apart", err)
 for begin in (0, 300):
     receiver = IntegerReceiver(str(OUT / "rows.arrow"), "--limit-rows=100")
     with receiver.connect() as link:
@@ -193,4 +198,191 @@ files = [numbers(OUT / name) for name in ("rows.arrow", *(f"rows-{i}.arrow" for 
 equal([len(file) for file in files], [120] * 5, "files of so many rows, and what is written at once is not divided")
 equal(sorted(n for file in files for n in file), list(range(600)), "all rows are there once")
 equal(len(list(OUT.glob("rows*.arrow"))), 5, "there are no others")
+
+
+def waits(link, pause=1.5):
+    """Nothing comes for so long."""
+    link.settimeout(pause)
+    try:
+        link.recv(1)
+        return False
+    except TimeoutError:
+        return True
+    finally:
+        link.settimeout(60)
+
+
+# ---- A file that cannot be written keeps no other one from being written ----
+mixed = OUT / "mixed"
+mixed.mkdir()
+(mixed / "t1.arrow").write_text("not an Arrow file")
+(mixed / "t2.arrow").mkdir()
+receiver = IntegerReceiver(str(mixed / "{tag}.arrow"))
+with receiver.connect() as link:
+    for i in range(4):
+        link.sendall(message(i, f"t{i}", f"t{i}"))
+        ok(acknowledged(link, f"t{i}"), f"t{i} is acknowledged")
+equal(receiver.stop()[0::2], (0, ""), "what is no Arrow file is left alone")
+equal([numbers(mixed / f"t{name}.arrow") for name in ("0", "1-1", "2-1", "3")], [[0], [1], [2], [3]], "as are files of others")
+equal((mixed / "t1.arrow").read_text(), "not an Arrow file", "and is as it was")
+blocked = OUT / "blocked"
+blocked.mkdir()
+(blocked / "t1").write_text("a file where a folder should be")
+receiver = IntegerReceiver(str(blocked / "{tag}" / "x.arrow"))
+with receiver.connect() as link, receiver.connect() as other:
+    other.sendall(message(1, "first 1", "t1"))
+    link.sendall(b"".join(message(i, f"first {i}", f"t{i}") for i in (0, 2, 3)))
+    for i in range(5):
+        link.sendall(message(10 + i, f"later {i}", "t3"))
+    ok(waits(other), "who waits for a file that cannot be written has no answer")
+    other.sendall(message(1, "first 1", "t1"))
+    ok(waits(other), "nor when it asks again")
+    equal(numbers(*blocked.glob("*/x.arrow")), [0, 2, 3, *range(10, 15)], "others' events are in files meanwhile")
+    found = msgpack.Unpacker()
+    found.feed(link.recv(65536))
+    ok({"ack": "later 4"} in list(found), "and acknowledged")
+    (blocked / "t1").unlink()
+    ok(acknowledged(other, "first 1"), "and it has one when the file can be written")
+status, out, err = receiver.stop()
+equal((status, err.count("events wait"), err.count("written again"), numbers(blocked / "t1" / "x.arrow")), (0, 1, 1, [1]), "both are told once, and the event is there once")
+shutil.rmtree(blocked / "t1")
+(blocked / "t1").write_text("a file where a folder should be")
+for interval in (20, 3600000):
+    receiver = IntegerReceiver(str(blocked / "{tag}" / f"end{interval}.arrow"), f"--flush-interval={interval}")
+    with receiver.connect() as link:
+        link.sendall(b"".join(message(i, f"end {i}", f"t{i}") for i in (1, 2)))
+        time.sleep(0.5)
+        link.sendall(b"".join(message(i, f"end {i}", f"t{i}") for i in (0, 3)))
+        time.sleep(0.1)
+        status, out, err = receiver.stop()
+    ok(status == 1 and "t1" in err, "a signal: what could not be written is an error", status, err)
+    equal(numbers(*blocked.glob(f"*/end{interval}.arrow")), [0, 2, 3], "and all else is written")
+
+# ---- Names are as long as file systems take them ----
+receiver = IntegerReceiver(str(OUT / "long" / "{tag}-{tag}" / "%Y%%{tag}-{tag}.arrow"))
+with receiver.connect() as link:
+    for tag in ("x" * 199, "y" * 5000, "z"):
+        for i in range(2):
+            link.sendall(message(i, f"{tag} {i}", tag))
+            ok(acknowledged(link, f"{tag} {i}"), f"a tag of {len(tag)} characters")
+equal(receiver.stop()[0::2], (0, ""), "long names are cut")
+files = list((OUT / "long").glob("*/*"))
+equal((len(files), numbers(*files)), (3, [0, 0, 0, 1, 1, 1]), "and the files are gone on with")
+receiver = IntegerReceiver(str(OUT / "long" / "{tag}-{tag}" / "%Y%%{tag}-{tag}.arrow"))
+with receiver.connect() as link:
+    link.sendall(message(7, f"{'x' * 199} 1", "x" * 199))
+    ok(acknowledged(link, f"{'x' * 199} 1"), "chunks of such files")
+ok("1 messages came twice" in receiver.stop()[1], "are known")
+
+# ---- Ids of chunks that are bytes ----
+for again in range(2):
+    receiver = IntegerReceiver(str(OUT / "bytes.arrow"))
+    with receiver.connect() as link:
+        for _ in range(2):
+            link.sendall(message(1, b"\x01\xff\0"))
+            ok(acknowledged(link, b"\x01\xff\0"), "an id of bytes is answered as it came")
+    ok(f"{1 + again} messages came twice" in receiver.stop()[1], "and is known")
+equal(numbers(OUT / "bytes.arrow"), [1], "the event is there once")
+
+# ---- Folders are on the disk before the events are acknowledged ----
+subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", OUT / "folder_sync.so", MODULES / "folder_sync.c", "-ldl"], check=True)
+failing, log = OUT / "sync_fails", OUT / "sync_log"
+log.write_text("")
+receiver = IntegerReceiver(str(OUT / "sync" / "in" / "{tag}.arrow"), environment={"LD_PRELOAD": str(OUT / "folder_sync.so"), "STROM_SYNC_FAILS": str(failing), "STROM_SYNC_LOG": str(log),
+                                                                              "ASAN_OPTIONS": environment["ASAN_OPTIONS"]})
+with receiver.connect() as link:
+    failing.write_text(str(OUT / "sync"))
+    link.sendall(message(1, "one", "one"))
+    ok(waits(link), "a folder that cannot be synced")
+    failing.unlink()
+    ok(acknowledged(link, "one"), "until it can")
+    equal([str(OUT), str(OUT / "sync"), str(OUT / "sync" / "in")], list(dict.fromkeys(log.read_text().splitlines())), "folders that are made are synced")
+    failing.write_text(str(OUT / "sync" / "in"))
+    link.sendall(message(2, "two", "two"))
+    ok(waits(link), "a file whose name cannot be synced")
+    failing.unlink()
+    ok(acknowledged(link, "two"), "is made again")
+status, out, err = receiver.stop()
+equal((status, numbers(OUT / "sync" / "in" / "two.arrow"), len(list((OUT / "sync" / "in").iterdir()))), (0, [2], 2), "and has its events once")
+
+# ---- Clients that hang up ----
+receiver = IntegerReceiver(str(OUT / "hung.arrow"), "--flush-interval=300")
+with receiver.connect() as link:
+    link.sendall(message(1, "half"))
+    link.shutdown(socket.SHUT_WR)
+    ok(acknowledged(link, "half"), "who has said that nothing more comes has its answer")
+    equal(link.recv(1), b"", "and then the connection ends")
+equal((receiver.stop()[0], numbers(OUT / "hung.arrow")), (0, [1]), "the event is there")
+(OUT / "full").write_text("a file where a folder should be")
+process = subprocess.Popen([program("fluent2arrow"), "-L", str(OUT / "s.sock"), "-o", str(OUT / "full" / "x.arrow"), "--schema=n:int64", "--memory=1m", "--flush-interval=20"],
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+process.stdout.readline()
+
+
+def ticks():
+    return sum(int(part) for part in pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13])
+
+
+with socket.socket(socket.AF_UNIX) as link:
+    link.connect(str(OUT / "s.sock"))
+    link.setblocking(False)
+    begin = time.monotonic()
+    left = msgpack.packb(["t", [[1, {"n": 1}]] * 20000]) * 50
+    while left and time.monotonic() < begin + 3:
+        try:
+            left = left[link.send(left):]
+        except BlockingIOError:
+            time.sleep(0.05)
+    ok(left, "nothing more is read when memory is full")
+before = ticks()
+time.sleep(2)
+ok(ticks() - before < 5, "a client that hung up then costs no time", ticks() - before)
+(OUT / "full").unlink()
+process.terminate()
+process.communicate(timeout=60)
+ok(process.returncode == 0 and set(numbers(OUT / "full" / "x.arrow")) == {1}, "and what it sent is there", process.returncode)
+
+# ---- A full disk ----
+if os.geteuid() == 0:
+    small = OUT / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", small], check=True)
+    try:
+        receiver = IntegerReceiver(str(small / "{tag}.arrow"))
+        with receiver.connect() as link:
+            def many(tag, chunk, first):
+                link.sendall(msgpack.packb([tag, [[1, {"n": n}] for n in range(first, first + 10000)], {"chunk": chunk}]))
+
+            many("a", "before", 0)
+            ok(acknowledged(link, "before"), "while there is room")
+            try:
+                with open(small / "filler", "wb", buffering=0) as filler:
+                    while filler.write(bytes(4096)):
+                        pass
+            except OSError as error:
+                ok("No space" in str(error), "the disk is full")
+            many("a", "a", 10000)
+            many("b", "b", 20000)
+            ok(waits(link), "nothing is acknowledged")
+            equal((numbers(small / "a.arrow"), (small / "b.arrow").exists()), (list(range(10000)), False), "files are as they were")
+            (small / "filler").unlink()
+            ok(acknowledged(link, "a"), "when there is room again, all is written")
+        status, out, err = receiver.stop()
+        equal((status, err.count("No space left"), numbers(small / "a.arrow"), numbers(small / "b.arrow")), (0, 1, list(range(20000)), list(range(20000, 30000))), "once")
+        equal(sorted(path.name for path in small.iterdir()), ["a.arrow", "b.arrow"], "and nothing else is left")
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+# ---- Ten thousand tags at once ----
+with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+    receiver = IntegerReceiver(memory + "/{tag}.arrow")
+    with receiver.connect() as link:
+        threading.Thread(target=link.sendall, args=(b"".join(message(n, f"c{n}", f"tag{n}") for n in range(10000)),)).start()
+        unpacker, found = msgpack.Unpacker(), set()
+        while len(found) < 10000 and (data := link.recv(65536)):
+            unpacker.feed(data)
+            found |= {answer["ack"] for answer in unpacker}
+    equal(found, {f"c{n}" for n in range(10000)}, "events of ten thousand tags are acknowledged")
+    equal(receiver.stop()[0::2], (0, ""), "the end")
+    equal(sorted(n for n in range(10000) if numbers(f"{memory}/tag{n}.arrow") == [n]), list(range(10000)), "each tag has its file")
 done()

@@ -74,10 +74,30 @@ void EventBuffer::clear(Waiting& waiting) {
   waiting.chunks.clear();
 }
 
+std::set<std::string, std::less<>> EventBuffer::waiting_tags() const {
+  std::set<std::string, std::less<>> waiting;
+  for (const auto& [tag, events] : tags_)
+    if (!events.is_empty()) waiting.insert(tag);
+  return waiting;
+}
+
+int64_t EventBuffer::waiting_bytes() const {
+  int64_t bytes = 0;
+  const auto add = [&](const Waiting& waiting) {
+    for (const columnar::ColumnBuilder& column : waiting.columns) bytes += column.memory_bytes();
+  };
+  for (const auto& [tag, events] : tags_) {
+    if (events.is_empty()) continue;
+    for (const Waiting& older : events.older) add(older);
+    add(events.newest);
+  }
+  return bytes;
+}
+
 void EventBuffer::forget_idle_tags() {
   constexpr size_t kMost = 1000;  // whose columns are kept for what comes next
   for (auto at = tags_.begin(); at != tags_.end() && tags_.size() > kMost;)
-    at = at->second.newest.rows() == 0 && at->second.older.empty() ? tags_.erase(at) : std::next(at);
+    at = at->second.is_empty() ? tags_.erase(at) : std::next(at);
 }
 
 }  // namespace strom::fluent2arrow

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,7 @@ class EventBuffer {
   struct TagEvents {
     std::vector<Waiting> older;
     Waiting newest;
+    bool is_empty() const { return newest.rows() == 0 && older.empty(); }
   };
   using Tags = std::map<std::string, TagEvents, std::less<>>;
 
@@ -38,6 +40,9 @@ class EventBuffer {
   /// What waits. Whoever has written events clears them.
   Tags& tags() { return tags_; }
   static void clear(Waiting& waiting);
+  /// Those that have events.
+  std::set<std::string, std::less<>> waiting_tags() const;
+  int64_t waiting_bytes() const;
   /// Thousands of tags that came once must not keep their columns for ever.
   void forget_idle_tags();
 

@@ -1,14 +1,17 @@
 // See event_files.hpp.
 #include "fluent2arrow/event_files.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <utility>
 
 #include "arrow_files/file_names.hpp"
+#include "base/descriptor.hpp"
 #include "base/os_error.hpp"
 #include "fluent2arrow/chunk_notes.hpp"
 #include "format/append_lock.hpp"
@@ -24,28 +27,69 @@ using columnar::ColumnBuilder;
 namespace {
 
 constexpr size_t kLongestTag = 200;
+constexpr size_t kLongestName = 230;  // of a file or folder: file systems take 255 bytes, and a number may follow
 constexpr int64_t kNano = 1000000000;
 
 std::string safe_name(std::string_view tag) {
-  std::string name(tag.substr(0, kLongestTag));
+  std::string name(tag);
   for (char& c : name) {
     const bool is_safe =
         (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
     if (!is_safe) c = '_';
   }
   if (name.empty() || name[0] == '.') name.insert(0, "_");
+  name.resize(std::min(name.size(), kLongestTag));
   return name;
 }
 
-/// The folders of a path that are not there.
+/// A part of the pattern between slashes. The tag is cut where the name would be too long.
+std::string name_with_tag(std::string_view part, std::string_view tag, int64_t time_s) {
+  std::string fixed;
+  std::vector<size_t> places;  // of the tag in it
+  for (size_t at = 0; at < part.size();) {
+    const size_t next = std::min(part.find(kTag, at), part.size());
+    fixed += tool::name_of(std::string(part.substr(at, next - at)), time_s, [](char) { return std::string(); });
+    if (next < part.size()) places.push_back(fixed.size());
+    at = next + kTag.size();
+  }
+  if (places.empty()) return fixed;
+  const size_t room = kLongestName - std::min(kLongestName, fixed.size());
+  tag = tag.substr(0, std::max<size_t>(room / places.size(), 1));
+  for (auto place = places.rbegin(); place != places.rend(); ++place) fixed.insert(*place, tag);
+  return fixed;
+}
+
+/// Puts the name of a new folder onto the disk.
+Status sync_parent(const std::string& folder) {
+  const size_t slash = folder.find_last_of('/');
+  const std::string parent = slash == std::string::npos ? "." : folder.substr(0, std::max<size_t>(slash, 1));
+  const base::Descriptor descriptor(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Some file systems cannot sync a folder and say so with EINVAL. Who may not read the folder cannot sync it.
+  const bool is_synced = descriptor.get() >= 0 ? fsync(descriptor.get()) == 0 || errno == EINVAL : errno == EACCES;
+  return is_synced ? Status::ok() : base::os_error(errno, "could not sync folder \"" + parent + "\"");
+}
+
+/// The folders of a path that are not there. They are on the disk then.
 Status make_folders(const std::string& path) {
   for (size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
     const std::string folder = path.substr(0, at);
     constexpr mode_t kMode = 0777;
-    if (mkdir(folder.c_str(), kMode) != 0 && errno != EEXIST)
+    if (mkdir(folder.c_str(), kMode) != 0) {
+      if (errno == EEXIST) continue;
       return base::os_error(errno, "could not make folder \"" + folder + "\"");
+    }
+    const Status status = sync_parent(folder);
+    if (status.is_ok()) continue;
+    (void)rmdir(folder.c_str());  // else the next try would not sync it
+    return status;
   }
   return Status::ok();
+}
+
+/// What is gone meanwhile is no reason to go on.
+bool is_regular(const std::string& path) {
+  struct stat found = {};
+  return stat(path.c_str(), &found) != 0 || S_ISREG(found.st_mode);
 }
 
 int64_t size_of(const std::string& path) {
@@ -65,11 +109,15 @@ std::vector<columnar::Field> fields_of(const std::vector<ColumnBuilder>& columns
 Status check_pattern(const std::string& pattern) { return tool::check_name_pattern(pattern, "", std::string(kTag)); }
 
 std::string path_of(const std::string& pattern, std::string_view tag, int64_t time_s) {
-  std::string with_tag = pattern;
   const std::string name = safe_name(tag);
-  for (size_t at = with_tag.find(kTag); at != std::string::npos; at = with_tag.find(kTag, at + name.size()))
-    with_tag.replace(at, kTag.size(), name);
-  return tool::name_of(with_tag, time_s, [](char) { return std::string(); });
+  std::string path;
+  for (size_t at = 0; at <= pattern.size();) {
+    const size_t slash = std::min(pattern.find('/', at), pattern.size());
+    if (at > 0) path += '/';
+    path += name_with_tag(std::string_view(pattern).substr(at, slash - at), name, time_s);
+    at = slash + 1;
+  }
+  return path;
 }
 
 Status check_times(const std::string& pattern, int64_t seconds) {
@@ -116,15 +164,22 @@ std::vector<std::string> EventFiles::written_chunks(size_t most) const {
 }
 
 Status EventFiles::write(EventBuffer& events, int64_t time_s) {
+  Status failure;
   for (auto& [tag, of_tag] : events.tags()) {
-    while (!of_tag.older.empty()) {
-      STROM_TRY(write_tag(tag, of_tag.older.front(), time_s));
-      of_tag.older.erase(of_tag.older.begin());
-    }
-    if (of_tag.newest.rows() > 0) STROM_TRY(write_tag(tag, of_tag.newest, time_s));
-    EventBuffer::clear(of_tag.newest);
+    Status status = write_all_of(tag, of_tag, time_s);
+    if (failure.is_ok()) failure = std::move(status);
   }
   events.forget_idle_tags();
+  return failure;
+}
+
+Status EventFiles::write_all_of(const std::string& tag, EventBuffer::TagEvents& events, int64_t time_s) {
+  while (!events.older.empty()) {
+    STROM_TRY(write_tag(tag, events.older.front(), time_s));
+    events.older.erase(events.older.begin());
+  }
+  if (events.newest.rows() > 0) STROM_TRY(write_tag(tag, events.newest, time_s));
+  EventBuffer::clear(events.newest);
   return Status::ok();
 }
 
@@ -160,12 +215,14 @@ Status EventFiles::write_tag(const std::string& tag, Waiting& waiting, int64_t t
       STROM_TRY(make_folders(path));
       const Status status = create_file(path, waiting);
       // Another receiver may have made it meanwhile; then it is gone on with.
-      if (status.is_ok() || size_of(path) < 0) return status;
+      if (status.code() != ErrorCode::kFileExists) return status;
     }
     if (is_full(path, size_of(path))) continue;
-    // A file of other columns, or of somebody else, is left alone.
+    // A file of other columns, or of somebody else, is left alone, and so is what cannot be gone on with at all.
     bool is_ours = false;
+    if (!is_regular(path)) continue;
     const Status status = append_to_file(path, waiting, &is_ours);
+    if (!is_ours && (status.code() == ErrorCode::kCorruptFile || status.code() == ErrorCode::kUnsupported)) continue;
     if (is_ours || !status.is_ok()) return status;
   }
 }

@@ -32,14 +32,15 @@ class EventFiles {
  public:
   explicit EventFiles(const Settings& settings);
 
-  /// Writes all that waits and clears it; then it is on the disk. Errors: kDiskFull and the like; what was not written
-  /// stays for the next try.
+  /// Writes all that waits and clears it; then it is on the disk. Errors: kDiskFull and the like, the first one; what
+  /// was not written stays for the next try.
   Status write(EventBuffer& events, int64_t time_s);
   /// Ids of chunks whose events are in files that are there, `most` at most. The oldest comes first.
   std::vector<std::string> written_chunks(size_t most) const;
 
  private:
   using Waiting = EventBuffer::Waiting;
+  Status write_all_of(const std::string& tag, EventBuffer::TagEvents& events, int64_t time_s);
   Status write_tag(const std::string& tag, Waiting& waiting, int64_t time_s);
   bool is_full(const std::string& path, int64_t size);
   Status create_file(const std::string& path, Waiting& waiting);

@@ -122,9 +122,10 @@ void Receiver::wait(int ending) {
   for (const auto& [number, connection] : connections_) {
     const Channel& channel = connection.channel;
     const bool has_output = !connection.output.empty() && !channel.write_waits_for_read();
-    const int events =
-        (may_read() && !connection.is_waiting ? POLLIN : 0) | (has_output || channel.wants_to_write() ? POLLOUT : 0);
-    waited.push_back({channel.socket(), static_cast<short>(events), 0});
+    const int events = (may_read() && !connection.is_waiting && !connection.has_ended ? POLLIN : 0) |
+                       (has_output || channel.wants_to_write() ? POLLOUT : 0);
+    // poll() tells of a client that hung up, whether it was asked or not.
+    waited.push_back({events != 0 ? channel.socket() : -1, static_cast<short>(events), 0});
     numbers.push_back(number);
   }
   int64_t pause =
@@ -173,18 +174,24 @@ Status Receiver::run(const std::function<void()>& ready) {
   }
   receive_rest();
   sources_.clear();
-  STROM_TRY(write_now());
+  const Status status = write_now();
   for (auto& [number, connection] : connections_) (void)send(connection);
-  return Status::ok();
+  return status;
 }
 
 /// What poll() has found. False when the connection has ended.
 bool Receiver::serve(uint64_t number, Connection& connection, int events) {
   if ((events & POLLOUT) != 0 && !send(connection)) return false;
-  const bool is_asked = (events & (POLLIN | POLLHUP | POLLERR)) != 0 || connection.channel.wants_to_write();
+  const bool is_asked =
+      !connection.has_ended && ((events & (POLLIN | POLLHUP | POLLERR)) != 0 || connection.channel.wants_to_write());
   if (is_asked && !may_read()) return (events & POLLERR) == 0;
   if (is_asked && !receive(number, connection)) return false;
-  return send(connection) && !(connection.is_refused && connection.output.empty());
+  return send(connection) && !is_done(connection);
+}
+
+/// Nothing is to be sent to the client any more, and nothing comes from it that is wanted.
+bool Receiver::is_done(const Connection& connection) {
+  return connection.output.empty() && (connection.is_refused || (connection.has_ended && connection.unanswered == 0));
 }
 
 size_t Receiver::held(const Connection& connection) {
@@ -228,7 +235,7 @@ void Receiver::end_some() {
   for (auto at = connections_.begin(); at != connections_.end();) {
     const auto next = std::next(at);
     const Connection& connection = at->second;
-    const bool is_over = connection.is_refused && connection.output.empty();
+    const bool is_over = is_done(connection);
     const bool is_late = connection.since_ms < oldest &&
                          (connection.handshake != nullptr || (connection.http != nullptr && !connection.is_waiting));
     if (is_over || is_late) end(at);
@@ -244,15 +251,15 @@ void Receiver::receive_rest() {
     else
       accept_some(source);
   }
-  const int64_t end = now_ms() + kRetryMs;  // one that goes on sending is not waited for
-  for (bool goes_on = true; goes_on && may_read() && now_ms() < end;) {
+  const int64_t latest = now_ms() + kRetryMs;  // one that goes on sending is not waited for
+  for (bool goes_on = true; goes_on && may_read() && now_ms() < latest;) {
     goes_on = false;
     for (auto at = connections_.begin(); at != connections_.end();) {
       pollfd waited{at->second.channel.socket(), POLLIN, 0};
       const auto next = std::next(at);
-      if (poll(&waited, 1, 0) > 0) {
+      if (!at->second.has_ended && poll(&waited, 1, 0) > 0) {
         goes_on = true;
-        if (!receive(at->first, at->second)) connections_.erase(at);
+        if (!receive(at->first, at->second)) end(at);
       }
       at = next;
     }
@@ -303,7 +310,8 @@ bool Receiver::receive(uint64_t number, Connection& connection) {
     if (moved.state == Channel::State::kWaits) return true;
     if (moved.state == Channel::State::kEnded) {
       if (connection.protocol == Protocol::kSyslog) take_last_line(connection);
-      return false;
+      connection.has_ended = true;
+      return connection.unanswered > 0 || !connection.output.empty();
     }
     if (!take_messages(number, connection)) return false;
     if (connection.is_refused || connection.is_waiting || !may_read()) return true;
@@ -386,7 +394,7 @@ void Receiver::take_events(uint64_t number, Connection& connection, const format
     const Status status = keep(Message::of_events(taken.tag, std::move(taken.events)), request.body.size());
     if (status.is_ok()) {
       ++received_.messages;
-      taken_.answers.push_back({number, "", request.keeps_alive});
+      expect_answer({number, taken.tag, "", true, request.keeps_alive});
       connection.is_waiting = true;
       return;
     }
@@ -469,13 +477,13 @@ Status Receiver::take(uint64_t number, std::string_view bytes) {
   const std::string chunk(message.chunk());
   if (!chunk.empty() && known_.count(chunk) > 0) {
     ++received_.duplicates;
-    taken_.answers.push_back({number, chunk, true});
+    expect_answer({number, std::string(message.tag()), chunk, message.has_text_chunk()});
     return Status::ok();
   }
   STROM_TRY(keep(message, bytes.size()));
   ++received_.messages;
   if (chunk.empty()) return Status::ok();
-  taken_.answers.push_back({number, chunk, true});
+  expect_answer({number, std::string(message.tag()), chunk, message.has_text_chunk()});
   remember(chunk);
   return Status::ok();
 }
@@ -487,7 +495,7 @@ Status Receiver::keep(const Message& message, size_t bytes) {
   };
   Status status = taken_.events->add(message, left_out, &counts_);
   if (status.code() == ErrorCode::kOverBudget) {
-    STROM_TRY(write_now());
+    (void)write_now();  // which tells of failures
     status = taken_.events->add(message, left_out, &counts_);
   }
   STROM_TRY(status);
@@ -503,57 +511,76 @@ void Receiver::remember(const std::string& chunk) {
   known_order_.pop_front();
 }
 
-/// What has failed is tried again before anything else is written.
+/// What has failed stays, and others' events are written in between.
 void Receiver::begin_write() {
   last_write_ms_ = now_ms();
-  if (!is_failing_) std::swap(taken_, written_);
+  std::swap(taken_, written_);
   writer_.write(*written_.events);
 }
 
 void Receiver::end_write(const Status& status) {
-  if (!status.is_ok()) {
-    if (!is_failing_) tool::report_warning("fluent2arrow", status.message() + "; events wait, and it is tried again");
-    is_failing_ = true;
-    return;
-  }
-  if (is_failing_) tool::report_warning("fluent2arrow", "events are written again");
-  is_failing_ = false;
-  written_.bytes = 0;
+  written_.failed = status.is_ok() ? std::set<std::string, std::less<>>() : written_.events->waiting_tags();
+  written_.bytes = status.is_ok() ? 0 : std::min(written_.bytes, written_.events->waiting_bytes());
+  const bool is_failing = !written_.failed.empty() || !taken_.failed.empty();
+  if (!status.is_ok() && !is_failing_)
+    tool::report_warning("fluent2arrow", status.message() + "; events wait, and it is tried again");
+  if (is_failing_ && !is_failing) tool::report_warning("fluent2arrow", "events are written again");
+  is_failing_ = is_failing;
   answer();
 }
 
-/// All that has come, while nothing else is done.
+/// All that has come, while nothing else is done. Everything is tried. Errors: the first one.
 Status Receiver::write_now() {
-  for (int round = 0; round < 2; ++round) {  // what is being written or has failed, and what came since
-    if (!writer_.is_busy()) begin_write();
-    const Status status = writer_.result(true).value();
+  if (writer_.is_busy()) end_write(writer_.result(true).value());
+  Status failure;
+  for (int round = 0; round < 2; ++round) {  // what came since, and what has failed
+    begin_write();
+    Status status = writer_.result(true).value();
     end_write(status);
-    STROM_TRY(status);
+    if (failure.is_ok()) failure = std::move(status);
   }
-  return Status::ok();
+  return failure;
 }
 
-/// {"ack": chunk}, or a word of HTTP, to whoever is still there.
+void Receiver::expect_answer(Answer answer) {
+  const auto found = connections_.find(answer.connection);
+  if (found != connections_.end()) ++found->second.unanswered;
+  taken_.answers.push_back(std::move(answer));
+}
+
+/// Those whose events are on the disk.
 void Receiver::answer() {
-  for (const Answer& answer : written_.answers) {
-    const auto found = connections_.find(answer.connection);
-    if (found == connections_.end()) continue;
-    std::string& output = found->second.output;
-    if (found->second.protocol == Protocol::kHttp) {
-      output += format::forward::http_answer(200, answer.keeps_alive);
-      found->second.is_waiting = false;
-      found->second.is_refused = !answer.keeps_alive;
-      found->second.since_ms = now_ms();
-    } else {
-      output += format::forward::ack_message(answer.chunk);
-    }
-    // Who does not take answers is sent the chunks' answers again when it asks again.
-    // It is ended later: its messages may be what is being read.
-    if (send(found->second) && output.size() <= kMostOutput) continue;
-    output.clear();
-    found->second.is_refused = true;
+  std::vector<Answer> waiting;
+  for (Answer& answer : written_.answers) {
+    // The chunk may have come twice, and its events wait in the other round.
+    if (written_.failed.contains(answer.tag) || taken_.failed.contains(answer.tag))
+      waiting.push_back(std::move(answer));
+    else
+      send_answer(answer);
   }
-  written_.answers.clear();
+  written_.answers = std::move(waiting);
+}
+
+/// {"ack": chunk}, or a word of HTTP, if the client is still there.
+void Receiver::send_answer(const Answer& answer) {
+  const auto found = connections_.find(answer.connection);
+  if (found == connections_.end()) return;
+  Connection& connection = found->second;
+  --connection.unanswered;
+  std::string& output = connection.output;
+  if (connection.protocol == Protocol::kHttp) {
+    output += format::forward::http_answer(200, answer.keeps_alive);
+    connection.is_waiting = false;
+    connection.is_refused = !answer.keeps_alive;
+    connection.since_ms = now_ms();
+  } else {
+    output += format::forward::ack_message(answer.chunk, answer.is_text);
+  }
+  // Who does not take answers is sent the chunks' answers again when it asks again.
+  // It is ended later: its messages may be what is being read.
+  if (send(connection) && output.size() <= kMostOutput) return;
+  output.clear();
+  connection.is_refused = true;
 }
 
 bool Receiver::send(Connection& connection) {

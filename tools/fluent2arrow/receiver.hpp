@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -67,12 +68,15 @@ class Receiver {
     std::unique_ptr<format::forward::HttpReader> http;
     bool is_waiting = false;  // of HTTP: for the answer to a request, before which nothing else is read
     uint64_t heard = 0;       // the last sign of life: larger than those of all others before
+    size_t unanswered = 0;    // messages that wait for an answer
+    bool has_ended = false;   // nothing comes any more, but answers are still sent
     std::string input, output;
     format::forward::MessageEnd end;  // of the message that input begins with
   };
   struct Answer {
     uint64_t connection;
-    std::string chunk;
+    std::string tag, chunk;
+    bool is_text = true;      // the chunk's id
     bool keeps_alive = true;  // of HTTP
   };
   using Connections = std::map<uint64_t, Connection>;
@@ -81,6 +85,7 @@ class Receiver {
     Round(const Settings& settings, TagSchemas& schemas) : events(std::make_unique<EventBuffer>(settings, schemas)) {}
     std::unique_ptr<EventBuffer> events;
     std::vector<Answer> answers;
+    std::set<std::string, std::less<>> failed;  // tags whose events could not be written when it was tried last
     int64_t bytes = 0;
   };
 
@@ -112,6 +117,9 @@ class Receiver {
   void end_write(const Status& status);
   Status write_now();
   void answer();
+  void expect_answer(Answer answer);
+  void send_answer(const Answer& answer);
+  static bool is_done(const Connection& connection);
   bool may_read() const;
 
   const Settings& settings_;
@@ -126,7 +134,7 @@ class Receiver {
   std::string read_;         // what comes, before it is a client's
   int64_t buffered_bytes_ = 0, last_write_ms_ = 0;
   bool is_ending_ = false, is_idle_ = false;  // a signal has come; nothing has come for a while
-  bool is_failing_ = false;                   // the last write has failed
+  bool is_failing_ = false;                   // some events could not be written when it was tried last
   TagSchemas schemas_;
   Round taken_, written_;  // what the writer has is in written_, until it is on the disk
   format::forward::RecordCounts counts_;

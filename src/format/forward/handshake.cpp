@@ -79,10 +79,10 @@ std::string pong_message(bool is_welcome, std::string_view reason, std::string_v
   return message;
 }
 
-std::string ack_message(std::string_view chunk) {
+std::string ack_message(std::string_view chunk, bool is_text) {
   std::string message = "\x81";
   put_text("ack", &message);
-  put_text(chunk, &message);
+  is_text ? put_text(chunk, &message) : put_bytes(chunk, &message);
   return message;
 }
 

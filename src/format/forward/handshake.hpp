@@ -21,6 +21,6 @@ Result<Ping> parse_ping(std::string_view bytes);
 /// `digest` is the server's; a rejected client gets none.
 std::string pong_message(bool is_welcome, std::string_view reason, std::string_view host, std::string_view digest);
 /// The acknowledgement of a chunk that is safe.
-std::string ack_message(std::string_view chunk);
+std::string ack_message(std::string_view chunk, bool is_text);
 
 }  // namespace strom::format::forward

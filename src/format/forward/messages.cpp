@@ -136,7 +136,10 @@ Status Message::read_options(MessageReader& reader, bool* is_compressed) {
     if (reader.next(&key) != Step::kDone || key.kind != Kind::kText) return invalid("an option without a name");
     const std::string_view before = reader.rest();
     if (reader.next(&value) != Step::kDone) return invalid("an option without a value");
-    if (key.bytes == "chunk" && value.kind == Kind::kText) chunk_ = value.bytes;
+    if (key.bytes == "chunk" && (value.kind == Kind::kText || value.kind == Kind::kBytes)) {
+      chunk_ = value.bytes;
+      has_text_chunk_ = value.kind == Kind::kText;
+    }
     if (key.bytes == "compressed" && value.kind == Kind::kText) {
       if (value.bytes != "gzip" && value.bytes != "text")
         return {ErrorCode::kUnsupported, "the compression \"" + std::string(value.bytes) + "\" of a message"};

@@ -39,6 +39,8 @@ class Message {
   std::string_view tag() const { return tag_; }
   /// The sender wants this text back when the events are safe; empty: it wants no answer.
   std::string_view chunk() const { return chunk_; }
+  /// It came as a text, not as bytes.
+  bool has_text_chunk() const { return has_text_chunk_; }
   /// The message's events, one after another, not checked yet.
   std::string_view events() const { return is_packed_ ? std::string_view(text_) : events_; }
   /// Begins the event at `reader` of events(): reads its time since 1970; its record, a map, follows. nullptr, or the
@@ -51,8 +53,9 @@ class Message {
   std::string_view tag_, chunk_;
   std::string text_;         // decompressed bytes
   std::string_view events_;  // pairs of time and record
-  bool is_single_ = false;   // time and record without an array around them
-  bool is_packed_ = false;   // in text_, whose address changes with the object's
+  bool has_text_chunk_ = true;
+  bool is_single_ = false;  // time and record without an array around them
+  bool is_packed_ = false;  // in text_, whose address changes with the object's
 };
 
 }  // namespace strom::format::forward
