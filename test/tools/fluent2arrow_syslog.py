@@ -13,7 +13,7 @@ import time
 
 import pyarrow.ipc as ipc
 
-from checks import done, equal, folder, ok, program
+from checks import done, equal, folder, ok, program, wait_until
 
 OUT = folder("fluent2arrow_syslog")
 MODULES = pathlib.Path(__file__).resolve().parent.parent / "modules"
@@ -105,8 +105,7 @@ receiver = Receiver("datagrams")
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
     for text, _, _ in CASES:
         link.sendto(text.encode(), ("127.0.0.1", receiver.udp))
-    time.sleep(0.3)
-    equal(len(receiver.events()), len(CASES), "are written while it runs")
+    ok(wait_until(lambda: receiver.path.exists() and len(receiver.events()) == len(CASES)), "are written while it runs")
     link.sendto(b"<13>x" * 12000, ("127.0.0.1", receiver.udp))
 receiver.stop()
 same(receiver.events()[:-1], "datagrams")
