@@ -9,6 +9,7 @@ import pathlib
 import random
 import shutil
 import signal
+import struct
 import sys
 import threading
 import time
@@ -198,6 +199,88 @@ def large_transactions():
     equal(query("SELECT pgstrom.store_check('large')"), [(100000,)], "the table is whole")
 
 
+CRC_TABLE = []
+for value in range(256):
+    for _ in range(8):
+        value = value >> 1 ^ (0xC96C5795D7870F42 if value & 1 else 0)
+    CRC_TABLE.append(value)
+
+
+def crc64(content):
+    crc = (1 << 64) - 1
+    for byte in content:
+        crc = crc >> 8 ^ CRC_TABLE[(crc ^ byte) & 0xFF]
+    return crc ^ (1 << 64) - 1
+
+
+def records_of(name):
+    """The place of each record in the redo log that the base file does not include: (offset, bytes, magic)."""
+    log = (FILES / f"{name}.redo").read_bytes()
+    position, = struct.unpack_from("<Q", (FILES / f"{name}.base").read_bytes(), 40)
+    ring, = struct.unpack_from("<Q", log, 40)
+    found = []
+    while len(log) >= 4096 + position % ring + 40:
+        at = 4096 + position % ring
+        magic, size, own = struct.unpack_from("<4sIQ", log, at)
+        if magic not in (b"REDO", b"PART") or own != position:
+            break
+        found.append((at, size, magic))
+        position += size
+    return found
+
+
+def restart(files):
+    """Ends the server as a crash does, and starts it with these files: (name, content)."""
+    cluster.stop("immediate")
+    for name, content in files:
+        (FILES / name).write_bytes(content)
+    cluster.start({})
+
+
+def cut_transactions():
+    """Without waiting for the device, the log may end within a transaction that has committed: all of it, or nothing."""
+    make_table("cut", "id int, note text", max_num_rows=100000, durability="async")
+    with connect() as session:
+        session.execute("INSERT INTO cut SELECT i, repeat('x', 50) FROM generate_series(1, 20000) i")
+        session.execute("INSERT INTO cut VALUES (0, 'another one')")
+        session.execute("UPDATE cut SET note = 'new' WHERE id BETWEEN 1 AND 15000")
+    ok(wait_until(lambda: [magic for _, _, magic in records_of("cut")].count(b"REDO") == 3), "the worker writes the log", records_of("cut"))
+    cluster.stop("immediate")
+    log, records = (FILES / "cut.redo").read_bytes(), records_of("cut")
+    first = [magic for _, _, magic in records].index(b"REDO") + 1
+    ok(first > 3 and len(records) > first + 2, "both large transactions have several records", records)
+    wrong = []
+    for kept in sorted({0, 1, first - 1, first, first + 1, len(records) - 1, len(records)}):
+        content = bytearray(log)
+        for at, size, _ in records[kept:]:
+            content[at:at + size] = bytes(size)
+        restart([("cut.redo", bytes(content))])
+        wanted = (0, 0) if kept < first else (20000, 0) if kept == first else (20001, 0) if kept < len(records) else (20001, 15000)
+        if query("SELECT count(*), count(*) FILTER (WHERE note = 'new') FROM cut") != [wanted]:
+            wrong.append((kept, wanted, query("SELECT count(*), count(*) FILTER (WHERE note = 'new') FROM cut")))
+    equal(wrong, [], "logs that end within transactions, and between them")
+
+    def of_version(version):
+        content = bytearray(log)
+        struct.pack_into("<I", content, 8, version)
+        struct.pack_into("<Q", content, 48, crc64(content[:48]))
+        return content
+
+    # In version 1 a record does not tell whether others follow.
+    old = of_version(1)
+    for at, size, _ in records:
+        old[at:at + 4] = b"REDO"
+        old[at + 32:at + 40] = bytes(8)
+        struct.pack_into("<Q", old, at + 32, crc64(old[at:at + size]))
+    restart([("cut.redo", bytes(old))])
+    equal(query("SELECT count(*), count(*) FILTER (WHERE note = 'new') FROM cut"), [(20001, 15000)], "a log of version 1 is read")
+    equal((FILES / "cut.redo").read_bytes()[8], 2, "and becomes one of version 2")
+    restart([("cut.redo", bytes(of_version(3)))])
+    equal(state_of(lambda: query("SELECT FROM cut")), "0A000", "a log of version 3 is refused")
+    restart([("cut.redo", log)])
+    equal(query("SELECT count(*), count(*) FILTER (WHERE note = 'new') FROM cut"), [(20001, 15000)], "the whole log")
+
+
 def worker_checkpoints():
     """Sessions change the same rows again and again while the worker writes them to the base file."""
     make_table("busy", "id int, n int", max_num_rows=400000, durability="async", redo_log_limit="48MB")
@@ -382,6 +465,7 @@ try:
     ids_without_log()
     rounds()
     large_transactions()
+    cut_transactions()
     worker_checkpoints()
     damage()
     foreign_files()

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <unordered_set>
+
 #include "base/os_error.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/store/control.hpp"
@@ -131,13 +133,31 @@ class Loader {
     return Status::ok();
   }
 
+  /// The transactions whose last record is not in the log: without waiting for the device, a transaction may have
+  /// committed before a crash lost the end of its redo.
+  std::unordered_set<uint64_t> cut_transactions(uint64_t begin) const {
+    std::unordered_set<uint64_t> cut;
+    uint64_t count = 0;
+    const auto each = [&](const log::RecordHeader& header, std::string_view) {
+      if ((++count & 0xFF) == 0) boundary::check_for_interrupts();
+      if (header.magic == log::kPartMagic)
+        cut.insert(header.xid);
+      else
+        cut.erase(header.xid);
+      return Status::ok();
+    };
+    value_or_throw(table_.redo.replay(begin, each));
+    return cut;
+  }
+
   void replay(uint64_t begin, uint64_t next) {
     cells_.resize(table_.shape.columns.size());
     uint64_t kept = 0, count = 0;
+    const std::unordered_set<uint64_t> cut = cut_transactions(begin);
     const auto each = [&](const log::RecordHeader& header, std::string_view operations) {
       if ((++count & 0xFF) == 0) boundary::check_for_interrupts();
       if (header.xid >= next) return ahead(table_.options.redo_log_file);
-      if (!outcomes_.did_commit(header.xid)) return Status::ok();
+      if (cut.contains(header.xid) || !outcomes_.did_commit(header.xid)) return Status::ok();
       ++kept;
       return apply(operations);
     };

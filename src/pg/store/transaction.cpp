@@ -239,25 +239,26 @@ class RedoBuilder {
   }
 
   void add(const Change& change) {
+    // Not before there is another change: the last record says that it is the last one.
+    constexpr size_t kEnough = 256 << 10;
+    if (record_.size() >= kEnough) append(false);
     if (change.ended != rows::kNoSlot) log::append_operation(log::Operation::kEnd, change.ended, {}, &record_);
     if (change.made != rows::kNoSlot) {
       table_->rows->read_row(change.made, cells_);
       log::append_operation(log::Operation::kInsert, change.made, {}, &record_);
       rows::append_row(table_->shape, cells_, &record_);
     }
-    constexpr size_t kEnough = 256 << 10;
-    if (record_.size() >= kEnough) append();
   }
 
   /// Returns the position behind the last record.
   uint64_t finish() {
-    if (record_.size() > sizeof(log::RecordHeader)) append();
+    append(true);
     return end_;
   }
 
  private:
-  void append() {
-    log::end_record(xid_, &record_);
+  void append(bool is_last) {
+    log::end_record(xid_, is_last, &record_);
     void* bytes = record_.data();
     const auto size = static_cast<uint32_t>(record_.size());
     Table* table = table_;

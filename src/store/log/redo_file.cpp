@@ -13,7 +13,7 @@ namespace strom::store::log {
 namespace {
 
 constexpr uint64_t kMagic = 0x314F444552545324, kAlign = 8;  // "$STREDO1"
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2, kVersionWithoutParts = 1;
 
 struct FileHeader {
   uint64_t magic;
@@ -35,6 +35,8 @@ uint64_t crc_of(const void* record, uint64_t bytes) {
   return crc.value();
 }
 
+bool is_record(uint32_t magic) { return magic == kRecordMagic || magic == kPartMagic; }
+
 }  // namespace
 
 void append_operation(Operation operation, rows::Slot slot, std::string_view image, std::string* bytes) {
@@ -45,21 +47,13 @@ void append_operation(Operation operation, rows::Slot slot, std::string_view ima
 
 void begin_record(std::string* record) { record->assign(sizeof(RecordHeader), '\0'); }
 
-void end_record(uint64_t xid, std::string* record) {
+void end_record(uint64_t xid, bool is_last, std::string* record) {
   record->resize((record->size() + kAlign - 1) / kAlign * kAlign, '\0');  // a zero is no operation: it ends the record
   RecordHeader header{};
-  header.magic = kRecordMagic;
+  header.magic = is_last ? kRecordMagic : kPartMagic;
   header.bytes = static_cast<uint32_t>(record->size());
   header.xid = xid;
   std::memcpy(record->data(), &header, sizeof(header));
-}
-
-std::string make_record(uint64_t xid, std::string_view operations) {
-  std::string record;
-  begin_record(&record);
-  record.append(operations);
-  end_record(xid, &record);
-  return record;
 }
 
 void seal_record(void* record, uint64_t position, uint64_t durable) {
@@ -97,14 +91,21 @@ Result<RedoFile> RedoFile::open(const std::string& path, const Identity& identit
   FileHeader header;
   STROM_TRY(redo.file_.read_at(0, &header, sizeof(header)));
   if (header.magic != kMagic) return damaged(path, 0, "it is not a redo log of a store table");
-  if (header.version != kVersion)
+  if (header.version != kVersion && header.version != kVersionWithoutParts)
     return Status(ErrorCode::kUnsupported, "redo log \"" + path + "\" has version " + std::to_string(header.version) +
-                                               ", only version " + std::to_string(kVersion) + " can be read");
+                                               ", only versions up to " + std::to_string(kVersion) + " can be read");
   if (header.crc != crc64(&header, offsetof(FileHeader, crc)) || header.ring_bytes == 0 ||
       header.ring_bytes % kAlign != 0)
     return damaged(path, 0, "wrong checksum of its header");
   if (header.store_id != identity.store_id)
     return Status(ErrorCode::kCorruptFile, "redo log \"" + path + "\" belongs to another base file");
+  if (header.version != kVersion) {
+    // Who knows version 1 only would take a part for the end of the log.
+    header.version = kVersion;
+    header.crc = crc64(&header, offsetof(FileHeader, crc));
+    STROM_TRY(redo.file_.write_at(0, &header, sizeof(header)));
+    STROM_TRY(redo.file_.sync());
+  }
   redo.ring_bytes_ = header.ring_bytes;
   return redo;
 }
@@ -135,7 +136,7 @@ bool RedoFile::read_record(uint64_t position, uint64_t begin, std::vector<uint64
   *torn_bytes = 0;
   RecordHeader header;
   if (!read(position, &header, sizeof(header)).is_ok()) return false;
-  if (header.magic != kRecordMagic || header.position != position) return false;
+  if (!is_record(header.magic) || header.position != position) return false;
   *torn_bytes = header.bytes;
   if (header.bytes < sizeof(header) || header.bytes > kMaxRecord || header.bytes % kAlign != 0) return false;
   if (position + header.bytes - begin > ring_bytes_) return false;
@@ -172,7 +173,7 @@ Status RedoFile::check_tail(uint64_t end, uint64_t begin) const {
     const uint64_t part = std::min(kWindow, last - at);
     STROM_TRY(read(at, window.data(), part));
     for (uint64_t i = 0; i + 1 < part / kAlign; ++i) {
-      if (static_cast<uint32_t>(window[i]) != kRecordMagic || window[i + 1] != at + i * kAlign) continue;
+      if (!is_record(static_cast<uint32_t>(window[i])) || window[i + 1] != at + i * kAlign) continue;
       uint64_t torn;
       if (!read_record(at + i * kAlign, begin, &buffer, &torn)) continue;
       if (reinterpret_cast<const RecordHeader*>(buffer.data())->durable > end)

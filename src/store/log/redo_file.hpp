@@ -20,14 +20,15 @@ inline constexpr uint64_t kMaxRecord = (2 << 20) + 4096;
 
 /// Precedes each record. The size of a record is a multiple of 8 bytes.
 struct RecordHeader {
-  uint32_t magic;
+  uint32_t magic;     // kRecordMagic or kPartMagic
   uint32_t bytes;     // including the header
   uint64_t position;  // the record's position
   uint64_t durable;   // everything before it was on the device when the record was made
   uint64_t xid;       // the transaction, with its epoch
   uint64_t crc;       // of the header, with 0 for this field, and the operations
 };
-inline constexpr uint32_t kRecordMagic = 0x4F444552;  // "REDO"
+inline constexpr uint32_t kRecordMagic = 0x4F444552;  // "REDO": the only or last record of its transaction
+inline constexpr uint32_t kPartMagic = 0x54524150;    // "PART": further records of the transaction follow
 
 enum class Operation : uint8_t {
   kInsert = 1,  // slot, image of the row
@@ -39,11 +40,9 @@ inline constexpr uint64_t kOperationBytes = 1 + sizeof(rows::Slot);
 void append_operation(Operation operation, rows::Slot slot, std::string_view image, std::string* bytes);
 
 /// begin_record() begins a record, and end_record() ends it. Operations are appended in between, for at most kMaxRecord
-/// bytes in all. seal_record() completes it.
+/// bytes in all. seal_record() completes it. `is_last`: no further record of the transaction follows.
 void begin_record(std::string* record);
-void end_record(uint64_t xid, std::string* record);
-/// Makes a complete record of `operations`, except for seal_record().
-std::string make_record(uint64_t xid, std::string_view operations);
+void end_record(uint64_t xid, bool is_last, std::string* record);
 /// Sets the fields that depend on the record's position. `record` is aligned to 8 bytes.
 void seal_record(void* record, uint64_t position, uint64_t durable);
 
@@ -53,7 +52,8 @@ class RedoFile {
   /// Makes a new file, with space on the device for its first bytes. Errors: kFileNotFound, kPermissionDenied, kIoError
   /// (it exists), kDiskFull.
   static Result<RedoFile> create(const std::string& path, const Identity& identity, uint64_t ring_bytes);
-  /// Errors: kCorruptFile (no redo log, or of another store), kUnsupported (another version), those of opening.
+  /// Errors: kCorruptFile (no redo log, or of another store), kUnsupported (another version), those of opening. Makes
+  /// a file of version 1 one of version 2.
   static Result<RedoFile> open(const std::string& path, const Identity& identity);
 
   uint64_t ring_bytes() const { return ring_bytes_; }
