@@ -64,8 +64,9 @@ bool set_number(const std::string& text, FieldDefinition* field) {
   if (text == "A") return field->count = Count::kAlternatives, true;
   if (text == "R") return field->count = Count::kAlleles, true;
   if (text == "G") return field->count = Count::kGenotypes, true;
-  // LA, LR, LG, P and M of VCF 4.4 and 4.5 depend on other fields, so their number is open.
-  if (text == "." || text == "LA" || text == "LR" || text == "LG" || text == "P" || text == "M")
+  // LA, LR, LG, P and M of VCF 4.4 and 4.5 depend on other fields, so their number is open. Early files of VCF 4.0 have
+  // -1 for an open one.
+  if (text == "." || text == "-1" || text == "LA" || text == "LR" || text == "LG" || text == "P" || text == "M")
     return field->count = Count::kAny, true;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), field->number);
   field->count = Count::kFixed;
@@ -86,8 +87,23 @@ bool set_type(const std::string& text, FieldDefinition* field) {
   return false;
 }
 
+/// Sees through what programs have declared wrongly.
+void correct(bool is_info, FieldDefinition* field) {
+  // A key of INFO without a value is a flag, whatever its type. Samples have a value for each key.
+  if (is_info && field->count == Count::kFixed && field->number == 0) field->type = ValueType::kFlag;
+  if (field->type == ValueType::kFlag) {
+    field->count = Count::kFixed;
+    field->number = 0;
+  }
+  if (!is_info && field->id == "GT") {
+    field->type = ValueType::kString;
+    field->count = Count::kFixed;
+    field->number = 1;
+  }
+}
+
 /// Parses the text after ##INFO= or ##FORMAT=.
-Status parse_field(std::string_view text, int64_t line, std::vector<FieldDefinition>* fields) {
+Status parse_field(std::string_view text, int64_t line, bool is_info, std::vector<FieldDefinition>* fields) {
   if (!text.starts_with('<') || !text.ends_with('>')) return damaged(line, "a definition without < and >");
   FieldDefinition field;
   Attributes attributes(text.substr(1, text.size() - 2));
@@ -109,10 +125,7 @@ Status parse_field(std::string_view text, int64_t line, std::vector<FieldDefinit
   }
   if (attributes.is_wrong()) return damaged(line, "a definition whose attributes cannot be told apart");
   if (field.id.empty() || !has_number || !has_type) return damaged(line, "a definition without ID, Number or Type");
-  if (field.type == ValueType::kFlag) {
-    field.count = Count::kFixed;
-    field.number = 0;
-  }
+  correct(is_info, &field);
   const auto known =
       std::find_if(fields->begin(), fields->end(), [&](const auto& other) { return other.id == field.id; });
   if (known == fields->end()) fields->push_back(std::move(field));  // the first definition counts, as in htslib
@@ -185,9 +198,9 @@ Result<Header> parse_header(std::string_view text, size_t* bytes) {
     if (sign == std::string_view::npos) continue;  // ##text, which old programs have written
     const std::string_view key = line.substr(2, sign - 2), value = line.substr(sign + 1);
     if (key == "INFO")
-      STROM_TRY(parse_field(value, header.lines, &header.info));
+      STROM_TRY(parse_field(value, header.lines, true, &header.info));
     else if (key == "FORMAT")
-      STROM_TRY(parse_field(value, header.lines, &header.format));
+      STROM_TRY(parse_field(value, header.lines, false, &header.format));
     else
       add_fact(key, value, &header);
   }

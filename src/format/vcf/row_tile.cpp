@@ -11,6 +11,17 @@ namespace strom::format::vcf {
 using columnar::ColumnBuilder;
 using Form = Layout::Form;
 
+namespace {
+
+/// Of POS and QUAL, which have no other form.
+Status wrong_column(const Layout::Target& target, std::string_view text) {
+  const bool is_whole =
+      !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return damaged(target.id + " \"" + shortened(text) + "\" is " + (is_whole ? "too large" : "no number"));
+}
+
+}  // namespace
+
 RowTile::RowTile(const Layout& layout, std::vector<ColumnBuilder>& columns, ValueAppender& values)
     : layout_(layout),
       columns_(columns),
@@ -131,7 +142,7 @@ Status RowTile::append_numbers(size_t column, size_t rows, const Layout::Target&
     if (is_list) view = view.substr(0, view.find(','));
     if (is_missing(view) && column != kPos) continue;
     *row = i;
-    if (column == kPos || column == kQual) return damaged(target.id + " \"" + shortened(view) + "\" is no number");
+    if (column == kPos || column == kQual) return wrong_column(target, view);
     STROM_TRY(values_.wrong_number(target, view));
   }
   std::memcpy(columns_[column].append_fixed(has_nulls != 0 ? flags : nullptr, static_cast<int64_t>(rows)), numbers,

@@ -62,6 +62,34 @@ TEST(VcfHeader, IsWholeWithTheEndOfItsLastLine) {
   EXPECT_FALSE(has_whole_header("##fileformat=VCFv4.2\n"));
 }
 
+/// The first definition of a header's INFO, or of its FORMAT, which is that line.
+FieldDefinition definition_of(const std::string& line) {
+  size_t begin = 0;
+  const auto header = parse_header(
+      "##fileformat=VCFv4.0\n##" + line + "\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS1\n", &begin);
+  EXPECT_TRUE(header.is_ok()) << header.status().message();
+  if (!header.is_ok()) return {};
+  return header.value().info.empty() ? header.value().format.at(0) : header.value().info[0];
+}
+
+TEST(VcfHeader, OldDefinitionsAreSeenThrough) {
+  FieldDefinition field = definition_of("FORMAT=<ID=GT,Number=-1,Type=Integer,Description=\"\">");
+  EXPECT_EQ(field.type, ValueType::kString);
+  EXPECT_EQ(field.number, 1);
+  EXPECT_EQ(field.count, Count::kFixed);
+  field = definition_of("INFO=<ID=GT,Number=-1,Type=Integer,Description=\"\">");
+  EXPECT_EQ(field.type, ValueType::kInteger);
+  EXPECT_EQ(field.count, Count::kAny);
+  EXPECT_EQ(definition_of("INFO=<ID=X,Number=0,Type=String,Description=\"\">").type, ValueType::kFlag);
+  EXPECT_EQ(definition_of("FORMAT=<ID=X,Number=0,Type=String,Description=\"\">").type, ValueType::kString);
+}
+
+TEST(VcfColumns, PositionsAreTooLarge) {
+  EXPECT_EQ(parse("1\t3000000000\t.\tA\tC\t.\t.\t.\tGT\t0\t1\n").status.message(), "POS \"3000000000\" is too large");
+  EXPECT_EQ(parse("1\t30x\t.\tA\tC\t.\t.\t.\tGT\t0\t1\n").status.message(), "POS \"30x\" is no number");
+  EXPECT_EQ(parse("1\t\t.\tA\tC\t.\t.\t.\tGT\t0\t1\n").status.message(), "POS \"\" is no number");
+}
+
 TEST(VcfHeader, SamplesHaveDifferentNames) {
   size_t begin = 0;
   const auto header =
