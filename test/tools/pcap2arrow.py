@@ -326,4 +326,29 @@ for options in ([], ["-f"]):
     found = sorted(row["seq_nr"] or 0 for f in files for row in read(f).to_pylist())
     equal(found == sorted(row["seq_nr"] or 0 for row in rows), True, f"--parallel-write {options}: each packet once")
 
+# A conversion that fails leaves whole files only: those that were complete before.
+(OUT / "rot").mkdir()
+(OUT / "cut.pcap").write_bytes(whole + b"\xff" * 64)
+status, out, err = run("pcap2arrow", OUT / "cut.pcap", "-o", OUT / "rot" / "one.arrow", "-p", ALL)
+ok(status == 1 and "remain" not in err and not list((OUT / "rot").iterdir()), "a file that is not complete does not stay", err, list((OUT / "rot").iterdir()))
+for threads in ("1", "3"):
+    status, out, err = run("pcap2arrow", OUT / "cut.pcap", "-o", OUT / "rot" / "r.arrow", "--limit-packets=300", "-p", ALL, "-t", threads)
+    files = [f for f in [OUT / "rot" / "r.arrow"] + [OUT / "rot" / f"r-{i}.arrow" for i in range(1, 99)] if f.exists()]
+    equal(len(files), len(list((OUT / "rot").iterdir())), "nothing else is there")
+    told = f"{len(files)} files were complete before the error, and remain" if len(files) > 1 else "1 file was complete before the error, and remains"
+    ok(status == 1 and len(files) > 0 and told in err, f"files that were complete are told, {threads} threads", err, files)
+    found = sum(read(f).num_rows for f in files)
+    same(pa.concat_tables([read(f) for f in files]).unify_dictionaries(), rows[:found], times[:found], "and have the first packets in order")
+    for f in files:
+        f.unlink()
+small = p.pcap([(BEGIN + i, b"\2" * 14) for i in range(200_000)])
+(OUT / "small.pcap").write_bytes(small)
+process = start("pcap2arrow", OUT / "small.pcap", "-o", OUT / "rot" / "s.arrow", "--limit-packets=50", "-t", "1")
+wait_until(lambda: (OUT / "rot" / "s-1.arrow").exists())
+process.send_signal(signal.SIGTERM)
+_, err = process.communicate(timeout=60)
+found = list((OUT / "rot").iterdir())
+ok(process.returncode == 128 + signal.SIGTERM and len(found) >= 2 and all(read(f).num_rows == 50 for f in found),
+   "a signal leaves what was complete", process.returncode, err, len(found))
+
 done()

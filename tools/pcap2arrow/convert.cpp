@@ -39,6 +39,8 @@ class Conversion {
         input_(settings, PacketColumns(choice).row_bytes(), progress) {}
 
   Result<Written> run();
+  /// After a failure.
+  void tell_complete_files();
 
  private:
   class Worker;
@@ -188,7 +190,7 @@ Result<Written> Conversion::run() {
         std::make_unique<CaptureOutput>(settings_, fields, OutputShare{input_.name(), i, writers}, names_));
     STROM_TRY(outputs_.back()->open());
   }
-  // What is read as it comes ends at a signal; files are converted as a whole or not at all.
+  // What is read as it comes ends at a signal with all that came. Of files only what is complete already stays.
   std::optional<tool::StopAtSignal> at_signal;
   if (settings_.follow || reads_a_pipe()) at_signal.emplace([this] { input_.stop(); });
   if (settings_.flows) flows_ = std::make_unique<FlowConversion>(settings_, *outputs_[0], progress_);
@@ -211,6 +213,16 @@ Result<Written> Conversion::run() {
   return written;
 }
 
+void Conversion::tell_complete_files() {
+  if (settings_.output.is_stream()) return;
+  int64_t count = 0;
+  for (const auto& output : outputs_) count += output->complete_files();
+  if (count == 0) return;
+  tool::report_warning("pcap2arrow", count == 1
+                                         ? "1 file was complete before the error, and remains"
+                                         : std::to_string(count) + " files were complete before the error, and remain");
+}
+
 }  // namespace
 
 Result<format::packets::ColumnChoice> column_choice(const Settings& settings) {
@@ -224,7 +236,10 @@ Result<format::packets::ColumnChoice> column_choice(const Settings& settings) {
 
 Result<Written> convert(const Settings& settings, tool::Progress& progress) {
   STROM_ASSIGN(const auto choice, column_choice(settings));
-  return Conversion(settings, choice, progress).run();
+  Conversion conversion(settings, choice, progress);
+  auto written = conversion.run();
+  if (!written.is_ok()) conversion.tell_complete_files();
+  return written;
 }
 
 }  // namespace strom::pcap2arrow

@@ -248,6 +248,7 @@ Status CaptureOutput::finished_files(bool all) {
   std::erase_if(closing_, [&](std::future<Status>& file) {
     if (!all && file.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
     Status status = file.get();
+    if (status.is_ok()) ++complete_;
     if (failure.is_ok()) failure = std::move(status);
     return true;
   });
@@ -368,6 +369,12 @@ void CaptureOutput::add_counts(const format::packets::PacketCounts& counts) {
 }
 
 void CaptureOutput::set_metadata(const std::string& key, const std::string& value) { set_value(metadata_, key, value); }
+
+int64_t CaptureOutput::complete_files() {
+  std::lock_guard lock(mutex_);
+  (void)finished_files(true);  // a failure was told before
+  return complete_;
+}
 
 Written CaptureOutput::written() const {
   std::lock_guard lock(mutex_);

@@ -87,6 +87,8 @@ class CaptureOutput {
   void set_metadata(const std::string& key, const std::string& value);
   /// At least one file has been written, if nothing has failed.
   Status finish();
+  /// After a failure: how many files are whole under their names. Waits for those that are being completed.
+  int64_t complete_files();
 
   Written written() const;
 
@@ -113,6 +115,7 @@ class CaptureOutput {
   std::map<int64_t, std::shared_ptr<File>> files_;  // by window
   std::vector<int64_t> windows_;                    // by writer
   std::vector<std::future<Status>> closing_;
+  int64_t complete_ = 0;                  // files, of those that were closing
   int64_t dropped_ = 0, lost_ = 0;        // that no file knows of yet
   format::packets::PacketCounts counts_;  // likewise
   columnar::KeyValues metadata_;
