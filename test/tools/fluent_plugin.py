@@ -195,6 +195,44 @@ for round_ in range(6):
 write({**BASE, "path": str(LIVE / "k.arrow")}, chunk([good]))
 equal(leftovers(LIVE), [], "nothing is left of what was killed")
 
+# ---- A full disk: the chunk stays with Fluentd, and comes again ----
+if os.geteuid() == 0:
+    small = OUT / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", small], check=True)
+    try:
+        for threshold in ("0", "100m"):
+            process = start()
+
+            def order(**what):
+                process.stdin.write(json.dumps(what) + "\n")
+                process.stdin.flush()
+                return json.loads(process.stdout.readline())
+
+            conf = {"path": str(small / f"{threshold}.arrow"), "schema_defs": "n=Int64", "filesize_threshold": threshold}
+            first, second = ([chunk([{"n": n} for n in range(begin, begin + 10000)], id=str(begin))] for begin in (0, 10000))
+            equal(order(conf=conf, chunks=first), {"errors": []}, "while there is room")
+            try:
+                with open(small / "filler", "wb", buffering=0) as filler:
+                    while filler.write(bytes(4096)):
+                        pass
+            except OSError as error:
+                ok("No space" in str(error), "the disk is full")
+            for _ in range(3):
+                answer = order(chunks=second)
+                ok(answer.get("failure", "").startswith("Errno::ENOSPC"), "a full disk is an error", answer)
+                equal(table(small / f"{threshold}.arrow")["n"].to_pylist(), list(range(10000)), "the file is as it was")
+                equal(sorted(path.name for path in small.iterdir()), [f"{threshold}.arrow", "filler"], "and nothing else is left")
+            (small / "filler").unlink()
+            equal(order(chunks=second), {"errors": []}, "when there is room again, the chunk is written")
+            equal(process.communicate(timeout=60)[1], "", "Ruby has no warnings")
+            paths = [small / f"{threshold}.arrow", small / f"{threshold}-1.arrow"][:2 if threshold == "0" else 1]
+            equal([n for path in paths for n in table(path)["n"].to_pylist()], list(range(20000)), "once")
+            for path in paths:
+                path.unlink()
+    finally:
+        subprocess.run(["umount", small], check=True)
+
 # ---- PostgreSQL ----
 conf = {"path": str(OUT / "sql" / "${tag}_%Y%m%d.arrow"), "ts_column": "ts", "tag_column": "tag", "extra_key": "text", "compression": "lz4",
         "schema_defs": "ts=Timestamp[us,UTC],tag=Utf8,addr=Ipaddr4,addr6=Ipaddr6,status=Int16,bytes=Int64,cost=Decimal(10,2)"}

@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
 # Runs the plugin arrow_file without Fluentd: each line of standard input is {"conf": {…}, "chunks": [{"tag", "id",
-# "timekey", "variables", "events": [[SECONDS, NANOSECONDS, RECORD], …]}, …]}; a line of standard output says which events
-# went to @ERROR, or what was wrong. {"hex": DIGITS} stands for a text with any bytes. Used by fluent_plugin.py.
+# "timekey", "variables", "events": [[SECONDS, NANOSECONDS, RECORD], …]}, …]}; a line of standard output says which
+# events went to @ERROR, or what was wrong. Without "conf" the plugin of the line before goes on. {"hex": DIGITS}
+# stands for a text with any bytes. Used by fluent_plugin.py.
 require 'json'
 require 'fluent/plugin/out_arrow_file'
 
@@ -37,10 +38,15 @@ def with_bytes(value)
   end
 end
 
-def run(order)
+def plugin_with(conf)
   plugin = Fluent::Plugin::ArrowFileOutput.new
   plugin.router = ErrorRouter.new
-  plugin.configure(order['conf'])
+  plugin.configure(conf)
+  plugin
+end
+
+def run(order)
+  plugin = order['conf'] ? @plugin = plugin_with(order['conf']) : @plugin
   order.fetch('times', 1).times do
     order['chunks'].each do |chunk|
       metadata = Metadata.new(chunk['timekey'], chunk['tag'], chunk['variables']&.transform_keys(&:to_sym))
