@@ -281,6 +281,38 @@ def cut_transactions():
     equal(query("SELECT count(*), count(*) FILTER (WHERE note = 'new') FROM cut"), [(20001, 15000)], "the whole log")
 
 
+def old_ids():
+    """No transaction id stays in the files until the server has forgotten it."""
+    make_table("aged", "id int, n int")
+    with connect() as session:
+        session.execute("INSERT INTO aged SELECT i, 0 FROM generate_series(1, 100) i")
+        session.execute("UPDATE aged SET n = 1")
+    ok(records_of("aged") != [], "there is redo")
+    cluster.stop("fast")
+    equal(records_of("aged"), [], "a server that stops leaves no redo")
+    cluster.configure("autovacuum_freeze_max_age = 100000")
+    cluster.start({})
+    with connect() as session:
+        session.execute("UPDATE aged SET n = 2")
+        use_ids(session, 15000)
+    cluster.stop("immediate")
+    cluster.start({})
+    with connect() as session:
+        equal(session.execute("SELECT count(*), sum(n) FROM aged").fetchall(), [(100, 200)], "rows after a crash")
+        time.sleep(2)
+        ok(records_of("aged") != [], "a young log is left alone")
+        # A quarter of the setting, counted from the ids in the log.
+        use_ids(session, 11000)
+    ok(wait_until(lambda: records_of("aged") == [], 30), "the worker writes the base file when the ids are old")
+    equal(query("SELECT count(*), sum(n) FROM aged"), [(100, 200)], "the rows are there")
+    cluster.configure("autovacuum_freeze_max_age = 200000000")
+
+
+def use_ids(session, count):
+    session.execute("SET synchronous_commit = off")
+    session.execute(f"DO $$ BEGIN FOR i IN 1..{count} LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$")
+
+
 def worker_checkpoints():
     """Sessions change the same rows again and again while the worker writes them to the base file."""
     make_table("busy", "id int, n int", max_num_rows=400000, durability="async", redo_log_limit="48MB")
@@ -330,7 +362,7 @@ def damage():
         for i in range(20):
             session.execute("UPDATE d SET n = n + 1 WHERE id %% 20 = %s", (i,))
     wanted = query("SELECT md5(string_agg(d::text, ',' ORDER BY id)) FROM d")
-    cluster.stop("fast")
+    cluster.stop("immediate")
     numbers = random.Random(SEED)
     files = {name: (FILES / f"d.{name}").read_bytes() for name in ("base", "redo")}
     used = {"base": len(files["base"]), "redo": len(files["redo"].rstrip(b"\0"))}
@@ -466,6 +498,7 @@ try:
     rounds()
     large_transactions()
     cut_transactions()
+    old_ids()
     worker_checkpoints()
     damage()
     foreign_files()

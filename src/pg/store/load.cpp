@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "base/os_error.hpp"
@@ -32,9 +33,13 @@ uint64_t next_xid() {
 /// Whether a transaction has committed, by the server's record of commits. Caches the last answer.
 class Outcomes {
  public:
+  /// The oldest transaction that was asked about, or `none`.
+  uint64_t oldest_or(uint64_t none) const { return std::min(oldest_, none); }
+
   bool did_commit(uint64_t xid) {
     if (xid != last_) {
       last_ = xid;
+      oldest_ = std::min(oldest_, xid);
       const auto id = static_cast<TransactionId>(xid);
       committed_ = guard([id] { return TransactionIdDidCommit(id); });
     }
@@ -42,7 +47,7 @@ class Outcomes {
   }
 
  private:
-  uint64_t last_ = 0;
+  uint64_t last_ = 0, oldest_ = UINT64_MAX;
   bool committed_ = false;
 };
 
@@ -69,7 +74,8 @@ class Loader {
     Shared& shared = *table_.shared;
     shared.store_id = base.header().identity.store_id;
     shared.log.base = base.header().position;
-    shared.oldest_xid = now;
+    // The files keep the ids until the next checkpoint.
+    shared.oldest_xid = outcomes_.oldest_or(now);
   }
 
  private:

@@ -13,6 +13,7 @@ extern "C" {
 #include "commands/trigger.h"
 #include "executor/nodeModifyTable.h"
 #include "optimizer/appendinfo.h"
+#include "postmaster/autovacuum.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"

@@ -3,6 +3,8 @@
 #include <setjmp.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <exception>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -35,6 +37,7 @@ constexpr int kLooksForPages = 25;     // rounds between two searches for pages 
 constexpr uint32_t kFewestPages = 16;  // in a chunk: freeing a few pages costs nearly as much as freeing all of them
 constexpr int kIdleLooks = 300;        // rounds without tables before the worker ends: a minute
 constexpr uint64_t kOldXids = 50'000'000;
+constexpr uint64_t kOldPart = 4;  // of autovacuum_freeze_max_age, if that is less
 
 std::map<std::string, std::unique_ptr<Table>>& tables() {
   static auto* map = new std::map<std::string, std::unique_ptr<Table>>();
@@ -83,6 +86,23 @@ void free_pages(Table* table) {
   CommitTransactionCommand();
 }
 
+/// The age at which the server may soon forget a transaction id.
+uint64_t old_age() { return std::min(kOldXids, static_cast<uint64_t>(autovacuum_freeze_max_age) / kOldPart); }
+
+/// May ereport.
+void write_base_file(Table* table, bool freezes_all) {
+  StartTransactionCommand();
+  PushActiveSnapshot(GetTransactionSnapshot());
+  if (freezes_all) {
+    const uint64_t next = U64FromFullTransactionId(ReadNextFullTransactionId());
+    sweep(table, nullptr);
+    table->shared->oldest_xid = next;
+  }
+  checkpoint(table, OwnRows::kNone, 0);
+  PopActiveSnapshot();
+  CommitTransactionCommand();
+}
+
 /// May ereport.
 void serve(Table* table) {
   if (Region* region = region_of(table); region != nullptr) region->writer.beat(now_us());
@@ -91,18 +111,9 @@ void serve(Table* table) {
   if (appended > __atomic_load_n(&state.durable, __ATOMIC_ACQUIRE) && state.failed == 0) flush_redo(table, appended);
   const bool is_long = free_in_ring(table) < table->redo.ring_bytes() / 2;
   const uint64_t next = U64FromFullTransactionId(ReadNextFullTransactionId());
-  const bool is_old = next - table->shared->oldest_xid > kOldXids;
-  if (!is_long && !is_old) return;
-  StartTransactionCommand();
-  PushActiveSnapshot(GetTransactionSnapshot());
-  // Transaction ids that the server may soon forget must be neither in the memory nor in the log.
-  if (is_old) {
-    sweep(table, nullptr);
-    table->shared->oldest_xid = next;
-  }
-  checkpoint(table, OwnRows::kNone, 0);
-  PopActiveSnapshot();
-  CommitTransactionCommand();
+  // Transaction ids that the server may soon forget must be neither in the memory nor in the files.
+  const bool is_old = next - table->shared->oldest_xid > old_age();
+  if (is_long || is_old) write_base_file(table, is_old);
 }
 
 /// Has the readers of all tables looked at after a change of roles. Throws.
@@ -153,17 +164,44 @@ int sessions_of(const std::vector<std::string>& paths) {
   return count;
 }
 
-/// When the last session has gone, nobody needs the memory. The next run removes what this one leaves behind.
-void remove_memory_at_stop() {
+/// False: there are sessions still, or the server is not stopping. Throws.
+bool wait_for_last_session() {
   constexpr int kPatience = 500;
   constexpr long kPauseUs = 10000;
   for (int i = 0; i < kPatience && is_server_stopping(); ++i) {
-    const std::vector<std::string> paths = memory_of_cluster();
-    if (sessions_of(paths) == 0) {
-      for (const std::string& path : paths) remove_memory(path);
-      return;
-    }
+    if (sessions_of(memory_of_cluster()) == 0) return true;
     pg_usleep(kPauseUs);
+  }
+  return false;
+}
+
+/// When the last session has gone, nobody needs the memory. The next run removes what this one leaves behind.
+void remove_memory_at_stop() {
+  if (!wait_for_last_session()) return;
+  for (const std::string& path : memory_of_cluster()) remove_memory(path);
+}
+
+/// Writes the rows of all tables to their base files. A log of the last run would name transactions that the server may
+/// have forgotten when somebody opens the table. Throws.
+void write_base_files_at_stop() {
+  if (!is_server_stopping()) return;
+  wait_for_last_session();
+  look_for_tables();
+  for (auto& [path, known] : tables()) {
+    Table* table = known.get();
+    const LogState& state = table->shared->log;
+    if (__atomic_load_n(&state.appended, __ATOMIC_ACQUIRE) == __atomic_load_n(&state.base, __ATOMIC_ACQUIRE)) continue;
+    try {
+      boundary::guard([table] { write_base_file(table, false); });
+    } catch (const std::exception&) {
+      // The files are as they were, and the others' turn comes.
+      const boundary::RaisableError error = boundary::describe_current_exception();
+      boundary::guard([table, &error] {
+        ereport(LOG, (errmsg("could not write the base file of store table \"%s\" at the server's end: %s", table->name,
+                             error.original != nullptr ? error.original->message : error.message)));
+        AbortCurrentTransaction();
+      });
+    }
   }
 }
 
@@ -229,6 +267,7 @@ void run(bool stays) {
     }
   }
   serve_all();
+  boundary::entry([] { write_base_files_at_stop(); });
 }
 
 /// run(), continued after errors.
