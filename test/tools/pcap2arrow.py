@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """pcap2arrow: capture files of all kinds into Arrow files. The packets are random, with fields that the test knows; dpkt
 takes them apart, too."""
+import ctypes
 import datetime
 import gzip
+import mmap
+import os
 import signal
 import subprocess
 from time import sleep
@@ -299,7 +302,8 @@ for options, message in ((["-p", "tcp5"], "no protocol"), (["-o", "%x.arrow"], "
                          (["--direction=both"], "--direction is for captures"), (["--ring-size=64m"], "--ring-size is for captures"),
                          (["--flow-idle=60s"], "--flow-idle needs --flows"), (["--flow-active=5m"], "--flow-active needs --flows"),
                          (["--flow-table=9"], "--flow-table needs --flows"), (["--flows", "-o", "%q.arrow"], "go to one file"),
-                         (["-o", "%q.arrow", "--parallel-write=2"], "exclude each other")):
+                         (["-o", "%q.arrow", "--parallel-write=2"], "exclude each other"),
+                         (["--page-cache", "--direct-io"], "exclude each other")):
     status, _, err = run("pcap2arrow", OUT / "in.pcap", *options)
     ok(status == 2 and message in err, f"usage {options}", status, err)
 status, _, err = run("pcap2arrow")
@@ -325,6 +329,39 @@ for options in ([], ["-f"]):
     ok(status == 0 and "and 2 other files" in out and f"{len(rows)} packets" in out, f"--parallel-write {options} counts them", out, err)
     found = sorted(row["seq_nr"] or 0 for f in files for row in read(f).to_pylist())
     equal(found == sorted(row["seq_nr"] or 0 for row in rows), True, f"--parallel-write {options}: each packet once")
+
+# Large files go past the page cache, where the file system can do that, unless they are to stay in it.
+
+
+def cached_share(path):
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ, flags=mmap.MAP_SHARED) as memory:
+        size = len(memory)
+        pages = (ctypes.c_ubyte * -(-size // mmap.PAGESIZE))()
+        address = pa.py_buffer(memory).address
+        if ctypes.CDLL(None, use_errno=True).mincore(ctypes.c_void_p(address), ctypes.c_size_t(size), pages) != 0:
+            raise OSError(ctypes.get_errno(), "mincore")
+        return sum(page & 1 for page in pages) / len(pages)
+
+
+def takes_direct_writes(path):
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_DIRECT))
+        return True
+    except OSError:
+        return False
+
+
+long = p.random_packet(r, kind="udp4", size=1400)[0]
+(OUT / "large.pcap").write_bytes(p.pcap([(BEGIN + i, long) for i in range(80_000)]))
+shares = {}
+for option in ("--page-cache", "--direct-io", "--verbose"):
+    status, out, err = run("pcap2arrow", OUT / "large.pcap", "-o", OUT / "large.arrow", "-f", "-t", "2", "--chunk-size=8m", option)
+    ok(status == 0 and (OUT / "large.arrow").stat().st_size > 96 << 20, f"a large file {option}", err)
+    shares[option] = cached_share(OUT / "large.arrow")
+    equal(read(OUT / "large.arrow").num_rows, 80_000, f"a large file {option}: packets")
+equal(shares["--page-cache"], 1, "--page-cache keeps the file in memory")
+if takes_direct_writes(OUT / "large.arrow"):
+    ok(shares["--direct-io"] < 0.5 and shares["--verbose"] < 0.5, "else most of it is not", shares)
 
 # A conversion that fails leaves whole files only: those that were complete before.
 (OUT / "rot").mkdir()

@@ -183,6 +183,30 @@ ended(process, number=signal.SIGINT)
 counts = [read(OUT / f"q{q}.arrow").num_rows for q in range(2)]
 ok(sum(counts) == len(plain) and min(counts) > 0, "a file for each thread", counts)
 
+process = capture("-t", "4", "--parallel-write=2", "-v", name="wide.arrow", count=4)
+send(plain)
+time.sleep(0.2)
+ended(process, number=signal.SIGINT)
+found = sorted((row["src_addr"], row["identifier"], row["payload"]) for name in ("wide.arrow", "wide-1.arrow") for row in read(OUT / name).to_pylist())
+equal(found == sorted((row["src_addr"], row["identifier"], row["payload"]) for row in plain_rows), True, "--parallel-write has each packet once")
+ok(not (OUT / "wide-2.arrow").exists(), "--parallel-write=2 writes two files")
+
+
+# The promiscuous mode lasts as long as the capture; times of a network card need one that has them.
+def promiscuity():
+    shown = subprocess.run(["ip", "-d", "link", "show", "right"], capture_output=True, text=True, check=True).stdout
+    return int(re.search(r"promiscuity (\d+)", shown).group(1))
+
+
+for options, wanted in (([], 0), (["--promiscuous"], 1), (["--promiscuous", "-t", "2"], 2)):
+    process = capture(*options, count=2 if "-t" in options else 1)
+    equal(promiscuity(), wanted, f"promiscuity during a capture {options}")
+    ended(process, number=signal.SIGINT)
+    equal(promiscuity(), 0, f"and after it {options}")
+code, _, err = run("pcap2arrow", "-i", "lo", "--hardware-time", "--duration=1s", "-o", OUT / "no.arrow")
+ok(code == 1 and 'could not turn on hardware timestamps of "lo"' in err and "network card that has them" in err and
+   not (OUT / "no.arrow").exists(), "the loopback interface has no hardware timestamps", code, err)
+
 # Flows instead of packets.
 process = capture("--flows", "-t", "2", count=2)
 for _ in range(3):

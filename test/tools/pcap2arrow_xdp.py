@@ -118,6 +118,13 @@ found = table()
 equal((found.num_rows, set(found["protocol"].to_pylist())), (50, {p.UDP}), "-r udp")
 ok(max(map(len, found["payload"].to_pylist())) <= 60 - 14 - 20 - 8, "--snap")
 
+# The promiscuous mode lasts as long as the capture.
+for options, wanted in (((), 0), (("--promiscuous",), 1)):
+    process = capture("--xdp", *options)
+    shown = subprocess.run(["ip", "-d", "link", "show", "right"], capture_output=True, text=True, check=True).stdout
+    ok(f"promiscuity {wanted} " in shown, f"promiscuity during a capture {options}", shown)
+    ended(process, number=signal.SIGINT)
+
 # What does not fit into the ring is counted.
 process = capture("--xdp", "--ring-size=2m", "-s", "1")
 process.send_signal(signal.SIGSTOP)

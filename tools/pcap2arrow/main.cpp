@@ -123,6 +123,8 @@ void add_output_options(OptionTable& table, Settings& settings) {
   table.flag(0, "page-cache", &settings.output.page_cache,
              "keep what is written in memory, for who reads it next; else files of 32 MB and more go to the disk past "
              "the system's page cache");
+  table.flag(0, "direct-io", &settings.direct_io, "writes past the page cache, which is the default");
+  table.exclusive({"page-cache", "direct-io"});
   tool::add_compression_option(table, &settings.output);
   constexpr int64_t kLeastChunk = 64 << 10, kLeastLimit = 64 << 20;
   table.size(0, "chunk-size", &settings.chunk_size, kLeastChunk, "size of record batches (default 64m)")

@@ -30,6 +30,7 @@ struct Settings {
   bool is_live() const { return !interfaces.empty(); }
 
   tool::OutputOptions output;  // its path is a pattern, see path_pattern.hpp
+  bool direct_io = false;      // says that output.page_cache is false, which it is anyway
   int64_t chunk_size = int64_t{64} << 20;
   int64_t limit_bytes = 0, limit_packets = 0, limit_seconds = 0;  // of an output file; 0: none
   int64_t parallel_write = 1;
