@@ -26,15 +26,16 @@ module ArrowFile
       @time = by_name.delete(time_column)
       @tag = by_name.delete(tag_column)
       @text = by_name.delete(policies.text_column) if policies.text?
-      @record_columns = by_name.to_a
+      @record_columns = by_name.map { |name, column| [name, column, column.field.type] }
+      @all_columns = [*@record_columns.map { |_, column, _| column }, *@time, *@tag, *@text]
       @names = by_name
       @count = 0
     end
 
     # Appends a record. RefusedRecord: nothing was appended.
     def append(tag, time, record)
-      rows = stored(tag, time, record)
-      rows.each { |column, value| column.append(value) }
+      values = stored(tag, time, record)
+      @all_columns.each_with_index { |column, i| column.append(values[i]) }
       @count += 1
     rescue RefusedRecord
       raise
@@ -54,20 +55,20 @@ module ArrowFile
 
     private
 
-    # Each column and its value.
+    # A value for each column.
     def stored(tag, time, record)
       kept = @policies.extra == :drop ? nil : extra(record)
-      values = @record_columns.map do |name, column|
+      values = @record_columns.map do |name, _, type|
         value = record[name]
-        next [column, missing(name, record)] if value.nil?
+        next missing(name, record) if value.nil?
 
-        form = column.field.type.stored(value)
+        form = value.is_a?(String) ? type.cast_text(value) : type.cast(value)
         form = wrong(name, value, kept ||= {}) if form.nil?
-        [column, form]
+        form
       end
-      values << [@time, @time.field.type.stored(time)] if @time
-      values << [@tag, @tag.field.type.stored(tag)] if @tag
-      values << [@text, kept.nil? || kept.empty? ? nil : @text.field.type.stored(kept)] if @text
+      values << @time.field.type.cast(time) if @time
+      values << @tag.field.type.cast_text(tag) if @tag
+      values << (kept.nil? || kept.empty? ? nil : @text.field.type.cast(kept)) if @text
       values
     end
 

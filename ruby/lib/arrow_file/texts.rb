@@ -6,15 +6,18 @@ require 'json'
 module ArrowFile
   module Texts
     REPLACEMENT = "\uFFFD"
+    NUL = "\0"
     DEEPEST = 90 # JSON.generate has a limit of 100
 
     module_function
 
     # The text with bytes that are no UTF-8, and NUL, replaced by U+FFFD.
     def clean(text)
+      return text if text.encoding == Encoding::UTF_8 && text.valid_encoding? && !text.include?(NUL)
+
       text = text.dup.force_encoding(Encoding::UTF_8) unless text.encoding == Encoding::UTF_8
       text = text.scrub(REPLACEMENT) unless text.valid_encoding?
-      text.include?("\0") ? text.gsub("\0", REPLACEMENT) : text
+      text.gsub(NUL, REPLACEMENT)
     end
 
     # ArgumentError: it is nested too deeply.

@@ -4,10 +4,10 @@ require 'arrow_file/texts'
 
 # Types of columns: which values of a record they accept, and how these are stored. Used by columns.rb and fields.rb.
 #
-# A type has `arrow`, its number in the union of types and the fields of its table; `stored`, the stored form of any
-# value, or nil if there is none; `cast`, the same for values whose texts are UTF-8; `pack`, which makes the buffers of
-# stored values; `filler`, which takes the place of a NULL; and `item`, a value in the form of statistics, or nil for a
-# type without statistics.
+# A type has `arrow`, its number in the union of types and the fields of its table; `cast`, which converts a value to
+# the stored form, or returns nil if it cannot; `cast_text`, the same for a text of any bytes; `pack`, which makes the
+# buffers of stored values; `filler`, which takes the place of a NULL; and `item`, a value in the form of statistics, or
+# nil for a type without statistics.
 module ArrowFile
   class Type
     DIGITS = /\A\s*[+-]?\d+\s*\z/.freeze
@@ -17,8 +17,8 @@ module ArrowFile
       {}
     end
 
-    def stored(value)
-      cast(value.is_a?(String) ? Texts.clean(value) : value)
+    def cast_text(text)
+      cast(Texts.clean(text))
     end
 
     def filler
@@ -201,9 +201,12 @@ module ArrowFile
       ''
     end
 
+    def cast_text(text)
+      Texts.clean(text)
+    end
+
     def cast(value)
       case value
-      when String then value
       when Hash, Array then Texts.json(value)
       else Texts.clean(value.to_s)
       end
@@ -270,8 +273,12 @@ module ArrowFile
     end
 
     # Bytes stay as they are.
-    def stored(value)
-      cast(value).b
+    def cast_text(text)
+      text.b
+    end
+
+    def cast(value)
+      super.b
     end
 
     def bounds(_values)
