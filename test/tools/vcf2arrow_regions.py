@@ -46,13 +46,9 @@ def make_file(path, seed, counts, long_lines=False):
 
 
 def found_by_bcftools(path, regions):
-    """One region after the other, as vcf2arrow has them."""
-    rows = []
-    for region in regions:
-        command = ["bcftools", "query", "-r", region, "-f", "%CHROM\t%POS\t%ID\t%NOTE\n", path]
-        lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-        rows += [tuple(line.split("\t")) for line in lines]
-    return rows
+    command = ["bcftools", "query", "-r", ",".join(regions), "-f", "%CHROM\t%POS\t%ID\t%NOTE\n", path]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    return [tuple(line.split("\t")) for line in lines]
 
 
 def found(path, regions, *options):
@@ -66,7 +62,11 @@ files = {"many": {"chr1": 30_000, "chr2": 20_000, "chr2_alt": 10, "chr3": 9_000}
 for name, counts in files.items():
     path = OUT / f"{name}.vcf.gz"
     rng = make_file(path, 1, counts, long_lines=name == "many")
-    asked = [["chr1"], ["chr3"], ["chr3", "chr1:100-2000"], ["chr1:1-1"], ["chr1:999999999"], ["chr1:5000-5000", "chr1:4000-6000"]]
+    asked = [["chr1"], ["chr3"], ["chr3", "chr1:100-2000"], ["chr1:1-1"], ["chr1:999999999"], ["chr1:5000-5000", "chr1:4000-6000"], ["chr1:1-100", "chr1:50-200"],
+             ["chr1:5000-9000", "chr3:1-700", "chr1:1000-2000", "chr1:1500-1600", "chr1:2001-2500"], ["chr1:3000"], ["chr1:100000-", "chr1:200000-300000"]]
+    pieces = sorted(rng.sample(range(1, 700_000), 60))  # which variants of some 100,000 bases reach into
+    asked.append([f"chr1:{pieces[i]}-{pieces[i + 1]}" for i in range(0, 60, 2)])
+    asked.append([f"chr1:{begin}-{begin + rng.choice((100, 20_000))}" for begin in rng.sample(pieces, 30)])
     for _ in range(10):
         begin = rng.randrange(1, 5_000_000)
         asked.append([f"{rng.choice(list(counts))}:{begin}-{begin + rng.choice((0, 100, 30_000, 1_000_000, 9_000_000))}"])
@@ -82,6 +82,30 @@ path.with_suffix(".gz.tbi").unlink()
 subprocess.run(["bcftools", "index", "-fc", path], check=True)
 for regions in asked[:6]:
     equal(found(path, regions), [row[:3] for row in found_by_bcftools(path, regions)], f"{regions} by a csi index")
+
+# Chromosomes that the header has and no variant is of.
+for form in ("few.vcf.gz", "few.bcf"):
+    equal(found(OUT / form, ["chr2"]), [], f"{form}: a region without variants")
+    equal(found(OUT / form, ["chr2:1-100", "chr3", "chr2_alt"]), [row[:3] for row in found_by_bcftools(OUT / form, ["chr3"])], f"{form}: regions of which one has variants")
+    for region in ("chr9", "chr1:x", "chr1:9-5", "chr1:1-2:3"):
+        status, out, err = run("vcf2arrow", "-f", "-o", OUT / "other.arrow", "-r", region, OUT / form)
+        ok(status == 1 and f'region "{region}" is none of' in err, f"{form}: {region}", status, err)
+
+# An error names a place that the regions have.
+text = (OUT / "many.vcf").read_text().splitlines()
+wrong = next(i for i, line in enumerate(text) if line.startswith("chr2\t") and int(line.split("\t")[1]) > 100_000)
+columns = text[wrong].split("\t")
+columns[5] = "bad"
+text[wrong] = "\t".join(columns)
+(OUT / "wrong.vcf").write_text("\n".join(text) + "\n")
+subprocess.run(["bgzip", "-kf", OUT / "wrong.vcf"], check=True)
+subprocess.run(["tabix", "-fp", "vcf", OUT / "wrong.vcf.gz"], check=True)
+begin = int(columns[1]) - 50_000
+place = len(found_by_bcftools(OUT / "many.vcf.gz", [f"chr2:{begin}-{columns[1]}"]))
+place -= len([line for line in text[wrong + 1:] if line.split("\t")[:2] == columns[:2]])  # others at that position
+for options in (("-n", 1), ("-n", 4, "-s", "1k")):
+    status, out, err = run("vcf2arrow", "-f", "-o", OUT / "other.arrow", "-r", f"chr2:{begin}-{int(columns[1]) + 90_000}", *options, OUT / "wrong.vcf.gz")
+    ok(status == 1 and f'QUAL "bad" is no number in line {place} of the regions of' in err and f", chr2:{columns[1]}" in err, f"a wrong line of regions, {options}", status, err, place, columns[:5])
 
 # The INFO of a variant that reaches into the region comes with it.
 status, out, err = run("vcf2arrow", "-f", "-o", OUT / "out.arrow", "-r", "chr2:2000000-2100000", path)

@@ -113,10 +113,7 @@ class Conversion {
   Status convert_piece(Worker& worker, const Piece& piece);
   Status begin_chromosome(std::string_view name, tool::OutputFiles& files);
   Status work(Input& input, const Layout& layout, tool::OutputFiles& files, tool::Turns& turns, size_t number);
-  std::string place(const Input& input, int64_t line) const {
-    return fmt::format("{} {} of {}", input.dictionary ? "record" : "line", line,
-                       input.path == "-" ? "standard input" : "\"" + input.path + "\"");
-  }
+  std::string place(const Worker& worker, std::string_view bytes) const;
 
   const Settings& settings_;
   tool::Progress& progress_;
@@ -172,11 +169,9 @@ Status Conversion::convert_piece(Worker& worker, const Piece& piece) {
     const Status parsed = worker.variants->append(run.bytes);
     const int64_t rows = worker.variants->counts.rows - before;
     if (!parsed.is_ok()) worker.permit.release();
-    // Which line of the file a line of the piece is depends on the pieces before it.
     if (!parsed.is_ok()) {
       if (!has_turn && !worker.turns.wait(piece.number)) return Status::ok();
-      return Status(parsed.code(), parsed.message() + " in " + place(worker.input, lines_ + worker.variants->failed()))
-          .with_hint(parsed.hint());
+      return Status(parsed.code(), parsed.message() + " in " + place(worker, run.bytes)).with_hint(parsed.hint());
     }
     STROM_ASSIGN(const auto batch, format::arrow::encode_batch(worker.columns, rows, worker.compressor));
     auto bounds = worker.files.statistics().of(worker.columns);
@@ -194,6 +189,21 @@ Status Conversion::convert_piece(Worker& worker, const Piece& piece) {
   return Status::ok();
 }
 
+/// In turn: which line of the file a line of the piece is depends on the pieces before it. `bytes`: what failed.
+std::string Conversion::place(const Worker& worker, std::string_view bytes) const {
+  const Input& input = worker.input;
+  const int64_t line = worker.variants->failed();
+  const std::string name = input.path == "-" ? "standard input" : "\"" + input.path + "\"";
+  const char* const unit = input.dictionary ? "record" : "line";
+  if (settings_.regions.empty()) return fmt::format("{} {} of {}", unit, lines_ + line, name);
+  std::string text = fmt::format("{} {} of the regions of {}", unit, lines_ + line, name);
+  if (input.dictionary) return text;
+  for (int64_t i = 1; i < line; ++i) bytes.remove_prefix(std::min(bytes.find('\n'), bytes.size() - 1) + 1);
+  const size_t tab = std::min(bytes.find('\t'), bytes.size());
+  const std::string_view rest = bytes.substr(std::min(tab + 1, bytes.size()));
+  return text + fmt::format(", {}:{}", bytes.substr(0, tab), rest.substr(0, rest.find_first_of("\t\n")));
+}
+
 /// In turn.
 Status Conversion::begin_chromosome(std::string_view name, tool::OutputFiles& files) {
   if (chromosome_ == name) return Status::ok();
@@ -204,7 +214,7 @@ Status Conversion::begin_chromosome(std::string_view name, tool::OutputFiles& fi
 
 Status Conversion::convert_file(Input& input, const Layout& layout, tool::OutputFiles& files) {
   tool::Turns turns;
-  lines_ = input.header.lines;
+  lines_ = settings_.regions.empty() ? input.header.lines : 0;
   // One more than may compute, since mostly one writes.
   return tool::run_pieces(threads_ + 1, threads_ + 1, [&](int64_t, int thread) {
     const Status status = work(input, layout, files, turns, static_cast<size_t>(thread));

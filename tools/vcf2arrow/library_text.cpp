@@ -6,7 +6,6 @@
 #include <htslib/hts_log.h>
 #include <htslib/kseq.h>
 #include <htslib/kstring.h>
-#include <htslib/tbx.h>
 #include <htslib/vcf.h>
 #include <unistd.h>
 
@@ -16,7 +15,6 @@
 
 #include "base/os_error.hpp"
 #include "vcf2arrow/gzip_blocks.hpp"
-#include "vcf2arrow/region_blocks.hpp"
 
 namespace strom::vcf2arrow {
 
@@ -32,9 +30,6 @@ struct Free {
 using File = std::unique_ptr<htsFile, Free<hts_close>>;
 using BinaryHeader = std::unique_ptr<bcf_hdr_t, Free<bcf_hdr_destroy>>;
 using Record = std::unique_ptr<bcf1_t, Free<bcf_destroy>>;
-using TabixIndex = std::unique_ptr<tbx_t, Free<tbx_destroy>>;
-using BinaryIndex = std::unique_ptr<hts_idx_t, Free<hts_idx_destroy>>;
-using Iterator = std::unique_ptr<hts_itr_t, Free<hts_itr_destroy>>;
 
 struct Line : kstring_t {
   Line() : kstring_t{0, 0, nullptr} {}
@@ -68,10 +63,9 @@ void put_record(const bcf1_t& record, kstring_t* to) {
 
 class LibraryText final : public VariantText {
  public:
-  LibraryText(std::string path, std::vector<std::string> regions, int64_t piece)
+  LibraryText(std::string path, int64_t piece)
       : name_(path == "-" ? "standard input" : "file \"" + path + "\""),
         path_(std::move(path)),
-        regions_(std::move(regions)),
         piece_(static_cast<size_t>(piece)) {}
 
   Status open(int threads);
@@ -83,24 +77,17 @@ class LibraryText final : public VariantText {
  private:
   Status read_binary_header();
   Status read_text_header();
-  Status open_index();
-  Status open_region();
   Result<bool> read_line();
   Result<bool> read_binary();
   Status check_end() const;
   Status damaged() const { return {ErrorCode::kCorruptFile, name_ + " is damaged or cut off"}; }
 
   const std::string name_, path_;
-  const std::vector<std::string> regions_;
   const size_t piece_;
   std::mutex mutex_;
   File file_;
   BinaryHeader binary_header_;
   Record record_;
-  TabixIndex tabix_;
-  BinaryIndex binary_index_;
-  Iterator iterator_;
-  size_t region_ = 0;
   std::string header_;
   Line line_;
   bool has_line_ = false;  // read with the header
@@ -121,9 +108,7 @@ Status LibraryText::open(int threads) {
   if (format->format != vcf && format->format != bcf)
     return {ErrorCode::kCorruptFile, name_ + " is no VCF or BCF file"};
   if (threads > 1 && format->compression == bgzf) hts_set_threads(file_.get(), threads);
-  STROM_TRY(format->format == bcf ? read_binary_header() : read_text_header());
-  if (!regions_.empty()) STROM_TRY(open_index());
-  return Status::ok();
+  return format->format == bcf ? read_binary_header() : read_text_header();
 }
 
 Status LibraryText::read_binary_header() {
@@ -148,27 +133,10 @@ Status LibraryText::read_text_header() {
   return Status::ok();
 }
 
-Status LibraryText::open_index() {
-  const bool found = binary_header_ != nullptr
-                         ? (binary_index_.reset(bcf_index_load(path_.c_str())), binary_index_ != nullptr)
-                         : (tabix_.reset(tbx_index_load(path_.c_str())), tabix_ != nullptr);
-  if (!found) return no_index(name_, binary_header_ != nullptr);
-  has_line_ = false;
-  return open_region();
-}
-
-Status LibraryText::open_region() {
-  const char* region = regions_[region_].c_str();
-  iterator_.reset(binary_header_ != nullptr ? bcf_itr_querys(binary_index_.get(), binary_header_.get(), region)
-                                            : tbx_itr_querys(tabix_.get(), region));
-  if (iterator_ == nullptr) return no_region(regions_[region_], name_);
-  return Status::ok();
-}
-
 /// After the last line or record. Of pipes htslib knows no other sign of a file that was cut off between blocks.
 Status LibraryText::check_end() const {
-  if (hts_get_format(file_.get())->compression != bgzf || iterator_ != nullptr) return Status::ok();
-  return hts_get_bgzfp(file_.get())->no_eof_block == 0 ? Status::ok() : no_last_block(name_);
+  if (hts_get_format(file_.get())->compression != bgzf) return Status::ok();
+  return file_->fp.bgzf->no_eof_block == 0 ? Status::ok() : no_last_block(name_);
 }
 
 /// The next line or record is in line_; false at the end.
@@ -178,24 +146,14 @@ Result<bool> LibraryText::read_line() {
     return true;
   }
   line_.l = 0;
-  for (;;) {
-    if (binary_header_ != nullptr) {
-      STROM_ASSIGN(const bool more, read_binary());
-      if (more) return true;
-    } else {
-      const int size = iterator_ != nullptr ? tbx_itr_next(file_.get(), tabix_.get(), iterator_.get(), &line_)
-                                            : hts_getline(file_.get(), KS_SEP_LINE, &line_);
-      if (size >= 0) return true;
-      if (size < -1) return damaged();
-    }
-    if (iterator_ == nullptr || ++region_ >= regions_.size()) return false;
-    STROM_TRY(open_region());
-  }
+  if (binary_header_ != nullptr) return read_binary();
+  const int size = hts_getline(file_.get(), KS_SEP_LINE, &line_);
+  if (size < -1) return damaged();
+  return size >= 0;
 }
 
 Result<bool> LibraryText::read_binary() {
-  const int result = iterator_ != nullptr ? bcf_itr_next(file_.get(), iterator_.get(), record_.get())
-                                          : bcf_read(file_.get(), binary_header_.get(), record_.get());
+  const int result = bcf_read(file_.get(), binary_header_.get(), record_.get());
   if (result < -1) return damaged();
   if (result < 0) return false;
   if (record_->errcode != 0) return damaged();
@@ -226,11 +184,10 @@ Result<bool> LibraryText::next(Piece& piece) {
 
 }  // namespace
 
-Result<std::unique_ptr<VariantText>> open_by_library(const std::string& path, const std::vector<std::string>& regions,
-                                                     int64_t piece, int threads) {
+Result<std::unique_ptr<VariantText>> open_by_library(const std::string& path, int64_t piece, int threads) {
   if (path == "-" && isatty(STDIN_FILENO) == 1)
     return Status(ErrorCode::kInvalidParameter, "standard input is a terminal");
-  auto text = std::make_unique<LibraryText>(path, regions, piece);
+  auto text = std::make_unique<LibraryText>(path, piece);
   STROM_TRY(text->open(threads));
   return std::unique_ptr<VariantText>(std::move(text));
 }

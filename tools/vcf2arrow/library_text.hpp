@@ -3,14 +3,12 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "vcf2arrow/variant_text.hpp"
 
 namespace strom::vcf2arrow {
 
-/// As VariantText::open(). `threads` decompress.
-Result<std::unique_ptr<VariantText>> open_by_library(const std::string& path, const std::vector<std::string>& regions,
-                                                     int64_t piece, int threads);
+/// As VariantText::open(), without regions. `threads` decompress.
+Result<std::unique_ptr<VariantText>> open_by_library(const std::string& path, int64_t piece, int threads);
 
 }  // namespace strom::vcf2arrow

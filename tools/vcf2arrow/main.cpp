@@ -20,7 +20,7 @@ using tool::usage_error;
 void add_column_options(OptionTable& table, Settings& settings, std::string& genotypes) {
   table.group("Rows and columns");
   table.list('r', "regions", "LIST", &settings.regions,
-             "variants of these regions only: CHROM, CHROM:POS or CHROM:FROM-TO; the file needs an index");
+             "variants of these regions only: CHROM, CHROM:POS, CHROM:FROM-TO or CHROM:FROM-; the file needs an index");
   table.list(0, "info", "LIST", &settings.columns.info, "fields of INFO that become columns (default: all)");
   table.list(0, "format", "LIST", &settings.columns.format, "fields of samples that become columns (default: all)");
   table.list(0, "samples", "LIST", &settings.columns.samples, "samples that become columns (default: all)");

@@ -2,6 +2,7 @@
 #include "vcf2arrow/region_blocks.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "vcf2arrow/variant_text.hpp"
@@ -33,7 +34,52 @@ Result<Stretch> stretch_of(const base::MappedFile& file, uint64_t begin, uint64_
   return stretch;
 }
 
+int number_of(void* chromosomes, const char* name) {
+  const auto& names = *static_cast<const std::vector<std::string>*>(chromosomes);
+  const auto found = std::find(names.begin(), names.end(), name);
+  return found == names.end() ? -1 : static_cast<int>(found - names.begin());
+}
+
+Status no_region(const std::string& region, const std::string& name) {
+  return Status(ErrorCode::kInvalidParameter, "region \"" + region + "\" is none of " + name)
+      .with_hint("Regions are CHROM, CHROM:POS, CHROM:FROM-TO or CHROM:FROM-, with a CHROM that the file has.");
+}
+
 }  // namespace
+
+Result<std::vector<Region>> parse_regions(const std::vector<std::string>& texts,
+                                          const std::vector<std::string>& chromosomes, const std::string& name) {
+  std::vector<Region> found;
+  std::vector<int> order;  // of chromosomes
+  for (const std::string& text : texts) {
+    Region region;
+    // The library takes the names as they are, and does not change them.
+    void* const names = const_cast<std::vector<std::string>*>(&chromosomes);
+    const char* const rest = hts_parse_region(text.c_str(), &region.chromosome, &region.begin, &region.end, number_of,
+                                              names, HTS_PARSE_THOUSANDS_SEP | HTS_PARSE_ONE_COORD);
+    if (rest == nullptr || *rest != '\0' || region.chromosome < 0) return no_region(text, name);
+    found.push_back(region);
+    if (std::find(order.begin(), order.end(), region.chromosome) == order.end()) order.push_back(region.chromosome);
+  }
+  std::vector<Region> regions;
+  for (const int chromosome : order) {
+    std::vector<Region> own;
+    std::copy_if(found.begin(), found.end(), std::back_inserter(own),
+                 [&](const Region& region) { return region.chromosome == chromosome; });
+    std::sort(own.begin(), own.end(), [](const Region& a, const Region& b) { return a.begin < b.begin; });
+    regions.push_back(own.front());
+    for (size_t i = 1; i < own.size(); ++i) {
+      Region& last = regions.back();
+      if (own[i].begin <= last.end) {
+        last.end = std::max(last.end, own[i].end);
+      } else {
+        own[i].after = last.end;
+        regions.push_back(own[i]);
+      }
+    }
+  }
+  return regions;
+}
 
 Result<bool> read_first_blocks(const base::MappedFile& file, bool (*fits)(std::string_view),
                                bool (*is_whole)(std::string_view), std::string* text) {
@@ -79,11 +125,6 @@ int64_t bytes_of(const std::vector<Stretch>& stretches) {
 Status no_index(const std::string& name, bool is_binary) {
   return Status(ErrorCode::kFileNotFound, name + " has no index, which regions need")
       .with_hint(is_binary ? "bcftools index makes one." : "bgzip and tabix -p vcf make one.");
-}
-
-Status no_region(const std::string& region, const std::string& name) {
-  return Status(ErrorCode::kInvalidParameter, "region \"" + region + "\" is none of " + name)
-      .with_hint("Regions are CHROM, CHROM:POS or CHROM:FROM-TO, with a CHROM that the file has.");
 }
 
 }  // namespace strom::vcf2arrow

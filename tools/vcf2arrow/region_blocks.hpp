@@ -21,6 +21,17 @@ struct Stretch {
   int64_t begin = 0, end = 0;
 };
 
+/// Positions from 0, [begin, end). What begins before `after` reaches into a region before this one.
+struct Region {
+  int chromosome = 0;
+  int64_t begin = 0, end = 0, after = -1;
+};
+
+/// Regions of the texts that overlap are one, so that no variant comes twice. They are in the order of their positions,
+/// and chromosomes in that of the texts. `chromosomes`: their names. `name`: of the file. Errors: kInvalidParameter.
+Result<std::vector<Region>> parse_regions(const std::vector<std::string>& texts,
+                                          const std::vector<std::string>& chromosomes, const std::string& name);
+
 /// The text of the file's first blocks, until `is_whole` is true of it or the file ends. False: the file has no blocks,
 /// or `fits` is false of what they begin with. Errors: kCorruptFile.
 Result<bool> read_first_blocks(const base::MappedFile& file, bool (*fits)(std::string_view),
@@ -34,8 +45,7 @@ int64_t piece_of(const std::vector<Stretch>& stretches, int64_t piece, int threa
 /// Bytes of the file that are read.
 int64_t bytes_of(const std::vector<Stretch>& stretches);
 
-/// Errors of all that read regions.
+/// The error of all that read regions.
 Status no_index(const std::string& name, bool is_binary);
-Status no_region(const std::string& region, const std::string& name);
 
 }  // namespace strom::vcf2arrow

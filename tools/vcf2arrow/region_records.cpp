@@ -21,22 +21,10 @@ namespace {
 
 using base::MappedFile;
 
-/// Positions from 0, [begin, end).
-struct Region {
-  int32_t chromosome = 0;
-  int64_t begin = 0, end = 0;
-};
-
 /// Of a stretch's blocks.
 struct Run {
   size_t stretch = 0, begin = 0, end = 0;
 };
-
-int number_of(void* dictionary, const char* chromosome) {
-  const auto& names = static_cast<const format::vcf::Dictionary*>(dictionary)->chromosomes;
-  const auto found = std::find(names.begin(), names.end(), chromosome);
-  return found == names.end() ? -1 : static_cast<int>(found - names.begin());
-}
 
 class RegionRecords final : public VariantText {
  public:
@@ -84,16 +72,17 @@ Result<bool> RegionRecords::read_header() {
 Status RegionRecords::find_regions(const std::vector<std::string>& regions) {
   hts_set_log_level(HTS_LOG_OFF);  // errors are told once, by us
   const std::string name = "file \"" + file_->path() + "\"";
-  STROM_ASSIGN(format::vcf::Dictionary dictionary, format::vcf::parse_dictionary(header_));
+  STROM_ASSIGN(const format::vcf::Dictionary dictionary, format::vcf::parse_dictionary(header_));
   const std::unique_ptr<hts_idx_t, decltype(&hts_idx_destroy)> index(bcf_index_load(file_->path().c_str()),
                                                                      hts_idx_destroy);
   if (index == nullptr) return no_index(name, true);
-  for (const std::string& region : regions) {
+  STROM_ASSIGN(regions_, parse_regions(regions, dictionary.chromosomes, name));
+  for (size_t i = 0; i < regions_.size(); ++i) {
     const std::unique_ptr<hts_itr_t, decltype(&hts_itr_destroy)> found(
-        hts_itr_querys(index.get(), region.c_str(), number_of, &dictionary, hts_itr_query, nullptr), hts_itr_destroy);
-    if (found == nullptr || found->tid < 0) return no_region(region, name);
-    regions_.push_back({found->tid, found->beg, found->end});
-    STROM_TRY(add_stretches(*file_, *found, regions_.size() - 1, &stretches_));
+        hts_itr_query(index.get(), regions_[i].chromosome, regions_[i].begin, regions_[i].end, nullptr),
+        hts_itr_destroy);
+    if (found == nullptr) return damaged();
+    STROM_TRY(add_stretches(*file_, *found, i, &stretches_));
   }
   return Status::ok();
 }
@@ -161,7 +150,8 @@ void RegionRecords::keep_region(const Region& region, Piece& piece) {
     std::memcpy(&begin, text.data() + at, std::min(sizeof begin, text.size() - at));
     size = 2 * sizeof(uint32_t) + begin.shared + begin.individual;
     const int64_t position = begin.position;
-    if (begin.chromosome != region.chromosome || position >= region.end || position + begin.length <= region.begin)
+    if (begin.chromosome != region.chromosome || position >= region.end || position + begin.length <= region.begin ||
+        position < region.after)
       continue;
     if (to != at) std::memmove(kept + to, text.data() + at, size);
     to += size;

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "format/vcf/dictionary.hpp"
 #include "format/vcf/header.hpp"
 #include "format/vcf/variant_end.hpp"
 #include "vcf2arrow/binary_header.hpp"
@@ -22,12 +23,6 @@ namespace {
 using base::MappedFile;
 
 constexpr size_t kBlockText = 65536;  // of a block at most
-
-/// Positions from 0, [begin, end).
-struct Region {
-  std::string chromosome;
-  int64_t begin = 0, end = 0;
-};
 
 /// Lines of a stretch whose first byte lies in [begin, end); the stretch's first line begins with it.
 struct Part {
@@ -58,7 +53,7 @@ int64_t end_of(const std::string_view* fields, size_t count, int64_t begin) {
 enum class LinePosition { kOutside, kReaches, kInside, kBehind };
 
 /// A line that cannot be read counts as inside, so that its error is told.
-LinePosition position_of(std::string_view line, const Region& region) {
+LinePosition position_of(std::string_view line, std::string_view chromosome, const Region& region) {
   constexpr size_t kFields = 8;
   std::string_view fields[kFields];
   const size_t count = first_fields(line, fields, 2);
@@ -66,9 +61,10 @@ LinePosition position_of(std::string_view line, const Region& region) {
   if (count < 2 || std::from_chars(fields[1].data(), fields[1].data() + fields[1].size(), position).ec != std::errc())
     return LinePosition::kInside;
   const int64_t begin = position - 1;
-  if (fields[0] != region.chromosome) return LinePosition::kOutside;
+  if (fields[0] != chromosome) return LinePosition::kOutside;
   if (begin >= region.end) return LinePosition::kBehind;
   if (begin >= region.begin) return LinePosition::kInside;
+  if (begin < region.after) return LinePosition::kOutside;
   const int64_t end = end_of(fields, first_fields(line, fields, kFields), begin);
   return end > region.begin ? LinePosition::kReaches : LinePosition::kOutside;
 }
@@ -88,10 +84,11 @@ class RegionText final : public VariantText {
 
  private:
   Status inflate_part(const Part& part, Piece& piece) const;
-  static void keep_region(const Region& region, Piece& piece);
+  void keep_region(const Region& region, Piece& piece) const;
 
   std::shared_ptr<const MappedFile> file_;
   std::string header_;
+  std::vector<std::string> chromosomes_;
   std::vector<Region> regions_;
   std::vector<Stretch> stretches_;
   std::vector<Part> parts_;
@@ -112,12 +109,19 @@ Status RegionText::find_regions(const std::vector<std::string>& regions) {
   if (index == nullptr) return no_index(name, false);
   int count = 0;
   const std::unique_ptr<const char*, decltype(&free)> names(tbx_seqnames(index.get(), &count), free);
-  for (const std::string& region : regions) {
-    const std::unique_ptr<hts_itr_t, decltype(&hts_itr_destroy)> found(tbx_itr_querys(index.get(), region.c_str()),
-                                                                       hts_itr_destroy);
-    if (found == nullptr || found->tid < 0 || found->tid >= count) return no_region(region, name);
-    regions_.push_back({names.get()[found->tid], found->beg, found->end});
-    STROM_TRY(add_stretches(*file_, *found, regions_.size() - 1, &stretches_));
+  chromosomes_.assign(names.get(), names.get() + count);
+  // The index has only chromosomes of variants. What else the header has is there, without variants.
+  if (const auto dictionary = format::vcf::parse_dictionary(header_); dictionary.is_ok())
+    chromosomes_.insert(chromosomes_.end(), dictionary.value().chromosomes.begin(),
+                        dictionary.value().chromosomes.end());
+  STROM_ASSIGN(regions_, parse_regions(regions, chromosomes_, name));
+  for (size_t i = 0; i < regions_.size(); ++i) {
+    const Region& region = regions_[i];
+    if (region.chromosome >= count) continue;
+    const std::unique_ptr<hts_itr_t, decltype(&hts_itr_destroy)> found(
+        tbx_itr_queryi(index.get(), region.chromosome, region.begin, region.end), hts_itr_destroy);
+    if (found == nullptr) return Status(ErrorCode::kCorruptFile, "the index of " + name + " is damaged");
+    STROM_TRY(add_stretches(*file_, *found, i, &stretches_));
   }
   return Status::ok();
 }
@@ -166,17 +170,18 @@ Status RegionText::inflate_part(const Part& part, Piece& piece) const {
 
 /// Only the lines that lie in the region. Lines are in order: when one begins inside and the last one does, all between
 /// them do.
-void RegionText::keep_region(const Region& region, Piece& piece) {
+void RegionText::keep_region(const Region& region, Piece& piece) const {
   const std::string_view text = piece.text;
   if (text.empty()) return;
+  const std::string_view chromosome = chromosomes_[static_cast<size_t>(region.chromosome)];
   const auto line_at = [&](size_t at) { return text.substr(at, text.find('\n', at) - at); };
   const size_t last = text.rfind('\n', text.size() - (text.ends_with('\n') ? 2 : 1)) + 1;
-  const bool ends_inside = position_of(line_at(last), region) == LinePosition::kInside;
+  const bool ends_inside = position_of(line_at(last), chromosome, region) == LinePosition::kInside;
   char* const kept = piece.buffer.data() + (text.data() - piece.buffer.data());
   size_t to = 0;
   for (size_t at = 0, size = 0; at < text.size(); at += size) {
     const std::string_view line = line_at(at);
-    const LinePosition position = position_of(line, region);
+    const LinePosition position = position_of(line, chromosome, region);
     if (position == LinePosition::kBehind) break;
     size = std::min(line.size() + 1, text.size() - at);
     if (position == LinePosition::kOutside) continue;

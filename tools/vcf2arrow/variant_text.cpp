@@ -8,6 +8,7 @@
 #include "format/vcf/header.hpp"
 #include "vcf2arrow/block_text.hpp"
 #include "vcf2arrow/library_text.hpp"
+#include "vcf2arrow/region_blocks.hpp"
 #include "vcf2arrow/region_records.hpp"
 #include "vcf2arrow/region_text.hpp"
 
@@ -55,6 +56,14 @@ class PlainText final : public VariantText {
 
 bool is_text(const MappedFile& file) { return file.size() > 1 && file.data()[0] == '#' && file.data()[1] == '#'; }
 
+/// What only htslib reads has no index.
+Result<std::unique_ptr<VariantText>> open_piped(const std::string& path, const std::vector<std::string>& regions,
+                                                int64_t piece, int threads) {
+  auto text = open_by_library(path, piece, threads);
+  if (!text.is_ok() || regions.empty()) return text;
+  return no_index(path == "-" ? "standard input" : "file \"" + path + "\"", text.value()->is_binary());
+}
+
 }  // namespace
 
 int64_t even_piece(int64_t total, int64_t most, int threads) {
@@ -65,22 +74,19 @@ int64_t even_piece(int64_t total, int64_t most, int threads) {
 
 Result<std::unique_ptr<VariantText>> VariantText::open(const std::string& path, const std::vector<std::string>& regions,
                                                        int64_t piece, int threads) {
-  if (path == "-") return open_by_library(path, regions, piece, threads);
+  if (path == "-") return open_piped(path, regions, piece, threads);
   Result<std::shared_ptr<const MappedFile>> mapped = MappedFile::open(path);
-  if (!regions.empty()) {
-    std::unique_ptr<VariantText> text;
-    if (mapped.is_ok()) {
-      STROM_ASSIGN(text, open_regions(mapped.value(), regions, piece, threads));
-      if (text == nullptr) {
-        STROM_ASSIGN(text, open_record_regions(mapped.value(), regions, piece, threads));
-      }
-    }
-    return text != nullptr ? std::move(text) : open_by_library(path, regions, piece, threads);
-  }
   // Pipes and the like cannot be mapped.
   if (!mapped.is_ok() && mapped.status().code() == ErrorCode::kIoError)
-    return open_by_library(path, regions, piece, threads);
+    return open_piped(path, regions, piece, threads);
   STROM_ASSIGN(const auto file, std::move(mapped));
+  if (!regions.empty()) {
+    STROM_ASSIGN(auto text, open_regions(file, regions, piece, threads));
+    if (text == nullptr) {
+      STROM_ASSIGN(text, open_record_regions(file, regions, piece, threads));
+    }
+    return text != nullptr ? std::move(text) : open_piped(path, regions, piece, threads);
+  }
   if (is_text(*file)) {
     const std::string_view text(reinterpret_cast<const char*>(file->data()), static_cast<size_t>(file->size()));
     size_t begin = 0;
@@ -91,7 +97,7 @@ Result<std::unique_ptr<VariantText>> VariantText::open(const std::string& path, 
   }
   STROM_ASSIGN(auto blocks, open_blocks(file, piece, threads));
   if (blocks != nullptr) return blocks;
-  return open_by_library(path, regions, piece, threads);
+  return open_by_library(path, piece, threads);
 }
 
 }  // namespace strom::vcf2arrow
