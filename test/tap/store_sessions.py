@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import threading
+import time
 
 import psycopg
 
@@ -507,6 +508,65 @@ def old_versions():
     equal(query("SELECT count(*), sum(n) FROM steady", DB), "5000|15000", "and its rows")
 
 
+def full_logs():
+    """Commits that together have more redo than the log has room for wait for each other."""
+    make_table("logged", "id int, note text", max_num_rows=100000, redo_log_limit="16MB")
+    sessions, each, errors = 8, 3500, []
+    start = threading.Barrier(sessions)
+
+    def commit(number):
+        with connect() as session:
+            for _ in range(4):
+                session.execute("BEGIN")
+                session.execute("DELETE FROM logged WHERE id / 10000 = %s", (number,))
+                session.execute("INSERT INTO logged SELECT %s * 10000 + i, repeat('x', 1000) FROM generate_series(1, %s) i", (number, each))
+                start.wait(120)
+                errors.append(state_of(lambda: session.execute("COMMIT")))
+
+    threads = [threading.Thread(target=commit, args=(i,)) for i in range(sessions)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    equal([error for error in errors if error], [], "no commit finds the log full")
+    equal(query("SELECT count(*) FROM logged", DB), str(sessions * each), "all rows are there")
+    equal(query("SELECT pgstrom.store_check('logged')", DB), str(sessions * each), "and the log is whole")
+
+
+def missing_log():
+    """A redo log that is gone holds up no other table, and the worker takes nothing for it again and again."""
+    for name in ("gone", "other"):
+        make_table(name, "id int, n int", durability="async")
+        query(f"INSERT INTO {name} VALUES (1, 1)", DB)
+    worker = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_strom memory store'"
+    before = query(worker, DB)
+    (FILES / "gone.redo").rename(FILES / "gone.away")
+    query(f"SELECT pg_terminate_backend({before})", DB)
+    one = connect()
+
+    def is_new():
+        one.execute("UPDATE other SET n = n + 1")
+        return query(worker, DB) not in ("", before)
+
+    ok(wait_until(is_new), "there is another worker")
+    pid = query(worker, DB)
+
+    def held():
+        return len(os.listdir(f"/proc/{pid}/fd"))
+
+    log = FILES / "other.redo"
+    for text in ("first", "second"):
+        one.execute("UPDATE other SET n = 0")
+        ended = log.read_bytes()
+        ok(wait_until(lambda: log.read_bytes() != ended or query("SELECT count(*) FROM other", DB) != "1", 20), f"the other table's {text} redo is written")
+    first = held()
+    time.sleep(4)
+    ok(held() <= first, "the worker opens no more and more files", first, held())
+    equal(query(worker, DB), pid, "and lives")
+    (FILES / "gone.away").rename(FILES / "gone.redo")
+    equal(query("SELECT count(*) FROM gone", DB), "1", "the table is there")
+
+
 def crashed_backend():
     """Another session's crash takes nothing that was committed."""
     before = query("SELECT md5(string_agg(t::text, ',' ORDER BY id)) FROM t", DB)
@@ -529,6 +589,8 @@ waits()
 row_locks()
 upserts()
 old_versions()
+full_logs()
+missing_log()
 alive("sessions of store tables")
 for table in ("counter", "account", "l", "upserted"):
     equal(query(f"SELECT pgstrom.store_check('{table}') = count(*) FROM {table}", DB), "t", f"what is published of {table} is what is committed")

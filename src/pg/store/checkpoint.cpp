@@ -170,12 +170,19 @@ void checkpoint(Table* table, OwnRows own, XLogRecPtr wal) {
 bool is_too_much_for_ring(const Table* table, uint64_t bytes) { return bytes > table->redo.ring_bytes() / 4; }
 
 void make_room_in_ring(Table* table, uint64_t bytes) {
-  const uint64_t wanted = bytes + table->redo.ring_bytes() / 4;
-  if (free_in_ring(table) >= wanted) return;
+  if (reserve_in_ring(table, bytes)) return;
   LOCKTAG tag = lock_tag(table, kCheckpointLock);
   LockAcquire(&tag, ExclusiveLock, false, false);
   // Another session may have made room while this session waited.
-  if (free_in_ring(table) < wanted) boundary::entry([table] { write_base(table, OwnRows::kNone, 0); });
+  while (!reserve_in_ring(table, bytes)) {
+    CHECK_FOR_INTERRUPTS();
+    // A checkpoint makes no room of what other commits have reserved. They append it without waiting for this lock.
+    constexpr long kPauseUs = 1000;
+    if (__atomic_load_n(&table->shared->log.reserved, __ATOMIC_ACQUIRE) + bytes > table->redo.ring_bytes())
+      pg_usleep(kPauseUs);
+    else
+      boundary::entry([table] { write_base(table, OwnRows::kNone, 0); });
+  }
   LockRelease(&tag, ExclusiveLock, false);
 }
 

@@ -15,7 +15,8 @@ enum class OwnRows : uint8_t {
 /// does it; the others wait. `wal` as for append_record(), with kInDoubt. May ereport.
 void checkpoint(Table* table, OwnRows own, XLogRecPtr wal);
 
-/// Makes a checkpoint unless the ring has room for `bytes` and for what other sessions may append meanwhile.
+/// Reserves room in the ring for `bytes`, at most a quarter of it: see reserve_in_ring(). Makes a checkpoint where
+/// there is none.
 void make_room_in_ring(Table* table, uint64_t bytes);
 
 /// True if a transaction has too much redo for the log, so that its rows are written to a base file.

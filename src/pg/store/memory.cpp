@@ -108,9 +108,14 @@ Found find_memory(const std::string& path) {
 /// Maps the memory that find_memory() found. Its layout has been compared. May throw.
 void use_memory(Table* table, const Found& found) {
   table->descriptor = found.descriptor;
-  map_memory(table);
-  const log::Identity identity{found.head.store_id, 0, 0, 0};
-  table->redo = value_or_throw(log::RedoFile::open(table->options.redo_log_file, identity));
+  try {
+    map_memory(table);
+    const log::Identity identity{found.head.store_id, 0, 0, 0};
+    table->redo = value_or_throw(log::RedoFile::open(table->options.redo_log_file, identity));
+  } catch (...) {
+    unmap_memory(table);
+    throw;
+  }
 }
 
 /// Maps the memory if it exists. May throw.

@@ -24,6 +24,7 @@ struct LogState {
   uint64_t written;   // end of what is in the file; under kFlushLock
   uint64_t durable;   // end of what is on the device; under kFlushLock
   uint64_t base;      // records before it are in the base file
+  uint64_t reserved;  // bytes that commits have reserved in the ring and not appended yet
   uint64_t wal;       // the server's WAL must be flushed up to here before `appended` is written
   uint32_t failed;    // fsync has failed: nothing commits before the next checkpoint
 };
@@ -104,7 +105,7 @@ struct Table {
 };
 
 inline constexpr uint64_t kMemoryMagic = 0x314D454D54535024, kHeaderBytes = sizeof(Shared) + kLogBuffer;
-inline constexpr uint32_t kMemoryVersion = 6;
+inline constexpr uint32_t kMemoryVersion = 7;
 
 /// True for a foreign table of the wrapper gstore_fdw. May ereport.
 bool is_store_table(Relation relation);

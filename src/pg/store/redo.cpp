@@ -49,6 +49,21 @@ void write_out(Table* table) {
 
 }  // namespace
 
+bool reserve_in_ring(const Table* table, uint64_t bytes) {
+  LogState& state = log_of(table);
+  // A record is appended first and released after. So in this order nothing is missed, though it may count twice.
+  const uint64_t reserved = __atomic_add_fetch(&state.reserved, bytes, __ATOMIC_SEQ_CST);
+  const uint64_t base = __atomic_load_n(&state.base, __ATOMIC_SEQ_CST);
+  const uint64_t appended = __atomic_load_n(&state.appended, __ATOMIC_SEQ_CST);
+  if (appended - base + reserved <= table->redo.ring_bytes()) return true;
+  release_in_ring(table, bytes);
+  return false;
+}
+
+void release_in_ring(const Table* table, uint64_t bytes) noexcept {
+  __atomic_sub_fetch(&log_of(table).reserved, bytes, __ATOMIC_SEQ_CST);
+}
+
 uint64_t free_in_ring(const Table* table) {
   const LogState& state = log_of(table);
   const uint64_t used =

@@ -17,7 +17,12 @@ void flush_redo(Table* table, uint64_t position);
 /// Writes the buffer to the file, without waiting for the device.
 void write_redo(Table* table);
 
-/// The number of bytes that still fit into the ring.
+/// The number of bytes that still fit into the ring, apart from what is reserved.
 uint64_t free_in_ring(const Table* table);
+
+/// Reserves room in the ring for records of `bytes` bytes in all. False: there is none now.
+bool reserve_in_ring(const Table* table, uint64_t bytes);
+/// Called after these records have been appended, or will not be. Does not raise.
+void release_in_ring(const Table* table, uint64_t bytes) noexcept;
 
 }  // namespace strom::pg::store

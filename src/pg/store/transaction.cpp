@@ -33,6 +33,7 @@ struct Changes {
   uint64_t count, capacity;
   uint64_t ended_rows;
   uint64_t redo_bytes;   // upper limit
+  uint64_t reserved;     // in the ring of the redo log
   HTAB* first_commands;  // of FirstCommand; nullptr: none
   Region* region;        // nullptr: the table has none
   uint64_t* extents;     // for each entry of `list` the extent reserved for its new row; 0: none
@@ -227,20 +228,31 @@ XLogRecPtr log_transaction_id() {
   return XLogInsert(RM_XLOG_ID, XLOG_NOOP);
 }
 
+void release_reserved(Changes* changes, uint64_t bytes) {
+  release_in_ring(changes->table, bytes);
+  changes->reserved -= bytes;
+}
+
 /// Builds the redo of a table's changes. Throws.
 class RedoBuilder {
  public:
-  RedoBuilder(Table* table, XLogRecPtr wal)
-      : table_(table),
+  /// At most so many bytes are appended for operations of `bytes` bytes.
+  static uint64_t most_bytes(uint64_t bytes) {
+    constexpr uint64_t kAlign = 8;
+    return bytes + (bytes / kEnough + 1) * (sizeof(log::RecordHeader) + kAlign);
+  }
+
+  RedoBuilder(Changes* changes, XLogRecPtr wal)
+      : changes_(changes),
+        table_(changes->table),
         wal_(wal),
         xid_(U64FromFullTransactionId(boundary::guard([] { return GetTopFullTransactionId(); }))),
-        cells_(table->shape.columns.size()) {
+        cells_(changes->table->shape.columns.size()) {
     log::begin_record(&record_);
   }
 
   void add(const Change& change) {
     // Not before there is another change: the last record says that it is the last one.
-    constexpr size_t kEnough = 256 << 10;
     if (record_.size() >= kEnough) append(false);
     if (change.ended != rows::kNoSlot) log::append_operation(log::Operation::kEnd, change.ended, {}, &record_);
     if (change.made != rows::kNoSlot) {
@@ -257,6 +269,8 @@ class RedoBuilder {
   }
 
  private:
+  static constexpr uint64_t kEnough = 256 << 10;
+
   void append(bool is_last) {
     log::end_record(xid_, is_last, &record_);
     void* bytes = record_.data();
@@ -264,9 +278,11 @@ class RedoBuilder {
     Table* table = table_;
     const XLogRecPtr wal = wal_;
     end_ = boundary::guard([=] { return append_record(table, bytes, size, wal); });
+    release_reserved(changes_, std::min<uint64_t>(size, changes_->reserved));
     log::begin_record(&record_);
   }
 
+  Changes* changes_;
   Table* table_;
   XLogRecPtr wal_;
   uint64_t xid_, end_ = 0;
@@ -279,10 +295,11 @@ void write_redo_of(Changes* changes, XLogRecPtr wal) {
   LWLockAcquire(table->lock(kGate), LW_SHARED);
   changes->is_gated = true;
   const uint64_t end = boundary::entry([=] {
-    RedoBuilder builder(changes->table, wal);
+    RedoBuilder builder(changes, wal);
     for (uint64_t i = 0; i < changes->count; ++i) builder.add(changes->list[i]);
     return builder.finish();
   });
+  release_reserved(changes, changes->reserved);
   const bool waits = table->options.durability == Durability::kSync && synchronous_commit > SYNCHRONOUS_COMMIT_OFF;
   // Without a worker, nobody else would write the redo soon.
   if (waits || !ensure_worker()) flush_redo(table, end);
@@ -309,7 +326,9 @@ void before_commit() {
       checkpoint(changes->table, OwnRows::kInDoubt, wal);
       changes->is_in_base = true;
     } else {
-      make_room_in_ring(changes->table, changes->redo_bytes);
+      const uint64_t most = RedoBuilder::most_bytes(changes->redo_bytes);
+      make_room_in_ring(changes->table, most);
+      changes->reserved = most;
     }
   }
   for (Changes* changes = all_changes; changes != nullptr; changes = changes->next)
@@ -340,6 +359,7 @@ void on_transaction(XactEvent event, void*) {
         drop_next_extent(changes);
         while (changes->count != 0) undo_last(changes);
         give_back_spare(changes);
+        release_reserved(changes, changes->reserved);
         leave_gate(changes);
       }
       all_changes = nullptr;

@@ -44,6 +44,15 @@ std::map<std::string, std::unique_ptr<Table>>& tables() {
   return *map;
 }
 
+/// Logs the exception that is being handled.
+void log_exception(const char* what, const char* table) {
+  const boundary::RaisableError error = boundary::describe_current_exception();
+  boundary::guard([=] {
+    ereport(LOG, (errmsg("the memory store's worker could not %s store table \"%s\": %s", what, table,
+                         error.original != nullptr ? error.original->message : error.message)));
+  });
+}
+
 /// Finds tables that have memory, and forgets those that are gone. Throws.
 void look_for_tables() {
   auto& known = tables();
@@ -55,7 +64,14 @@ void look_for_tables() {
   for (const std::string& path : memory_of_cluster()) {
     if (known.contains(path)) continue;
     auto table = std::make_unique<Table>();
-    if (attach_without_catalogs(table.get(), path)) known.emplace(path, std::move(table));
+    // Other tables are served even if the files of one are gone. Its next look may find them.
+    static auto* failed = new std::set<std::string>();
+    try {
+      if (attach_without_catalogs(table.get(), path)) known.emplace(path, std::move(table));
+      failed->erase(path);
+    } catch (const std::exception&) {
+      if (failed->insert(path).second) log_exception("open", table->name);
+    }
   }
 }
 
@@ -195,12 +211,8 @@ void write_base_files_at_stop() {
       boundary::guard([table] { write_base_file(table, false); });
     } catch (const std::exception&) {
       // The files are as they were, and the others' turn comes.
-      const boundary::RaisableError error = boundary::describe_current_exception();
-      boundary::guard([table, &error] {
-        ereport(LOG, (errmsg("could not write the base file of store table \"%s\" at the server's end: %s", table->name,
-                             error.original != nullptr ? error.original->message : error.message)));
-        AbortCurrentTransaction();
-      });
+      log_exception("write the base file of", table->name);
+      boundary::guard([] { AbortCurrentTransaction(); });
     }
   }
 }
