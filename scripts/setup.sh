@@ -3,7 +3,7 @@
 # Every step looks first and does nothing when all is there.
 
 BUILD_PACKAGES=(g++ cmake ninja-build ccache pkgconf libflatbuffers-dev flatbuffers-compiler libfmt-dev libcli11-dev
-  libzstd-dev liblz4-dev zlib1g-dev libpq-dev libmariadb-dev libpcap-dev librdmacm-dev libibverbs-dev libre2-dev liburing-dev libhts-dev libdeflate-dev libssl-dev libgtest-dev libbenchmark-dev python3-venv perl)
+  libzstd-dev liblz4-dev libxxhash-dev zlib1g-dev libpq-dev libmariadb-dev libpcap-dev librdmacm-dev libibverbs-dev libre2-dev liburing-dev libhts-dev libdeflate-dev libssl-dev libgtest-dev libbenchmark-dev python3-venv perl)
 POSTGRES_PACKAGES=(postgresql-15 postgresql-server-dev-15)
 
 is_installed() { [[ $(dpkg-query -W -f='${db:Status-Abbrev}' "$1" 2>/dev/null) == ii* ]]; }

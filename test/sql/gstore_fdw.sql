@@ -275,6 +275,14 @@ INSERT INTO kv SELECT i FROM generate_series(1, 1000) i;
 SELECT pgstrom.store_check('kv');
 DROP FOREIGN TABLE kv;
 SELECT make('bad', 'a int', 'max_num_rows ''10'', kv_access ''true''');
+SELECT make('bad', 'a int', 'max_num_rows ''10'', checksum ''md5''');
+SELECT make('kv', 'id int, note text', 'max_num_rows ''1000'', primary_key ''id'', kv_access ''true'', checksum ''xxh3''');
+INSERT INTO kv SELECT i, repeat('note ', i) FROM generate_series(1, 900) i;
+SELECT pgstrom.store_check('kv');
+ALTER FOREIGN TABLE kv OPTIONS (SET checksum 'crc64');
+UPDATE kv SET note = 'other' WHERE id < 20;
+SELECT pgstrom.store_check('kv');
+DROP FOREIGN TABLE kv;
 
 -- Without a key, rows are rows.
 SELECT make('plain', 'a int, b text, c int GENERATED ALWAYS AS (a * 2) STORED', 'max_num_rows ''100''');

@@ -8,50 +8,13 @@ import time
 
 import psycopg
 
-from server import alive, done, equal, folder, fresh_database, incarnation, ok, query, state_of, wait_for_restart, wait_until
+from server import alive, done, equal, incarnation, ok, query, state_of, wait_for_restart, wait_until
+from store_tables import Background, StoreTables
 
-FILES = folder("store_sessions")
-os.chmod(FILES, 0o777)
-DB = fresh_database("strom_store_sessions")
+TABLES = StoreTables("store_sessions")
+DB, FILES, connect, make_table = TABLES.database, TABLES.folder, TABLES.connect, TABLES.make
 ACCOUNTS, PER_ACCOUNT = 200, 100
 SEED = int(os.environ.get("STROM_SEED", "1"))
-
-
-def make_table(name, columns, **options):
-    options = {"max_num_rows": 1000, "primary_key": "id", **options}
-    rest = "".join(f", {key} '{value}'" for key, value in options.items() if value is not None)
-    query(f"""CREATE FOREIGN TABLE {name} ({columns}) SERVER gstore_fdw
-              OPTIONS (base_file '{FILES}/{name}.base', redo_log_file '{FILES}/{name}.redo'{rest})""", DB)
-
-
-def connect(level="READ COMMITTED"):
-    session = psycopg.connect(dbname=DB, autocommit=True)
-    session.execute(f"SET default_transaction_isolation = '{level}'")
-    return session
-
-
-class Background:
-    """A statement that another session runs, and that may have to wait."""
-
-    def __init__(self, session, statement):
-        self.rows = self.state = None
-        self._thread = threading.Thread(target=self._run, args=(session, statement))
-        self._thread.start()
-        self._pid = session.info.backend_pid
-
-    def _run(self, session, statement):
-        try:
-            cursor = session.execute(statement)
-            self.rows = cursor.fetchall() if cursor.description else cursor.rowcount
-        except psycopg.Error as error:
-            self.state = error.sqlstate or "connection lost"
-
-    def waits(self):
-        return wait_until(lambda: query(f"SELECT wait_event_type FROM pg_stat_activity WHERE pid = {self._pid}", DB) == "Lock")
-
-    def end(self):
-        self._thread.join(120)
-        return self.state or self.rows
 
 
 def lost_updates():

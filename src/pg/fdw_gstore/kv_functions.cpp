@@ -82,6 +82,10 @@ Datum attach(FunctionCallInfo fcinfo) {
   const char* socket = wait_for_socket();
   uint8_t bytes[strom::store::region::kTokenBytes];
   store::note_reader(table, GetUserId());
+  // Roles may have changed since the first look. Whoever looks at the readers now finds this one; what came before is
+  // seen here.
+  AcceptInvalidationMessages();
+  require_select(relation);
   store::make_token({MyDatabaseId, RelationGetRelid(relation), table->shared->region, GetUserId()}, bytes);
   table_close(relation, NoLock);
   return answer(fcinfo, CStringGetTextDatum(socket), bytes);

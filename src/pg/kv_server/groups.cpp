@@ -169,8 +169,11 @@ void Groups::offer(const OpenTable& open, Operation* operation) {
     store::lock_attaching(grant.relation, ShareLock);
     AcceptInvalidationMessages();
     const Verdict allowed = check_rights(grant, operation->request.kind);
-    if (allowed.outcome == Outcome::kDone) store::note_reader(open.table, grant.role);
-    return allowed;
+    if (allowed.outcome != Outcome::kDone) return allowed;
+    store::note_reader(open.table, grant.role);
+    // Roles may have changed since: as in kv_attach().
+    AcceptInvalidationMessages();
+    return check_rights(grant, operation->request.kind);
   });
   if (verdict.outcome != Outcome::kDone) return fail(operation, verdict);
   const store::Region& region = *guard([&] { return store::region_of(open.table); });

@@ -147,6 +147,8 @@ void wait_until_published(const OpenTable& open, store::Slot row) {
   while (store::rows::Rows::xids(version).xmin != store::rows::kFrozen &&
          (__atomic_load_n(&version.aux, __ATOMIC_ACQUIRE) & store::kXminCommitted) == 0) {
     CHECK_FOR_INTERRUPTS();
+    if (ShutdownRequestPending)
+      ereport(ERROR, (errcode(ERRCODE_ADMIN_SHUTDOWN), errmsg("the process for messages ends")));
     pg_usleep(kPauseUs);
   }
   // The publishing transaction sets the row's bits before its records, and holds the lock meanwhile.

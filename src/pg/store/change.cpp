@@ -362,8 +362,8 @@ static EndOutcome end_version(Table* table, Relation relation, Slot slot, Comman
       }
       rows::Version& version = table->rows->version(slot);
       table->rows->set_xmax(slot, xid);
-      __atomic_store_n(&version.aux, (aux & ~kAuxMask) | command, __ATOMIC_RELEASE);
-      outcome.command = aux;  // note_change() records it, to undo the change
+      // note_change() records what it was, to undo the change.
+      outcome.command = change_aux(version, [command](uint32_t now) { return (now & ~kAuxMask) | command; });
     } else if ((aux & kXmaxCommitted) != 0) {
       outcome.follower = aux & kAuxMask;
       outcome.result = outcome.follower != rows::kNoSlot ? EndResult::kUpdated : EndResult::kDeleted;

@@ -109,12 +109,13 @@ void check_files(const Table* table) {
     boundary::check_for_interrupts();
     return Status::ok();
   }));
+  // Before the records are read, since others go on writing.
+  const uint64_t written = __atomic_load_n(&table->shared->log.written, __ATOMIC_ACQUIRE);
   const auto replayed = boundary::value_or_throw(
       table->redo.replay(base.header().position, [](const log::RecordHeader&, std::string_view) {
         boundary::check_for_interrupts();
         return Status::ok();
       }));
-  const uint64_t written = __atomic_load_n(&table->shared->log.written, __ATOMIC_ACQUIRE);
   const uint64_t begin = __atomic_load_n(&table->shared->log.base, __ATOMIC_ACQUIRE);
   // A checkpoint may have happened meanwhile.
   if (begin == base.header().position && replayed.end < written)

@@ -7,6 +7,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/store/redo.hpp"
 #include "pg/store/server_headers.hpp"
+#include "pg/store/table_lock.hpp"
 #include "pg/store/visibility.hpp"
 #include "store/log/base_file.hpp"
 #include "store/rows/row_image.hpp"
@@ -19,13 +20,8 @@ using boundary::guard;
 using boundary::throw_if_failed;
 using boundary::value_or_throw;
 
-constexpr uint16 kCheckpointLock = 6;
-
-LOCKTAG lock_tag(const Table* table, uint16 kind) {
-  LOCKTAG tag;
-  constexpr uint32 kOurs = 0x53544F52;
-  SET_LOCKTAG_ADVISORY(tag, table->shared->database, kOurs, table->shared->relation, kind);
-  return tag;
+LOCKTAG checkpoint_lock(const Table* table) {
+  return tag_of(TableLock::kCheckpoint, table->shared->database, table->shared->relation);
 }
 
 /// The point in time of the checkpoint: `snapshot` sees the changes before `position`, except those that were undone.
@@ -150,9 +146,10 @@ void write_base(Table* table, OwnRows own, XLogRecPtr wal) {
     LogState& state = table->shared->log;
     LWLockAcquire(table->lock(kFlushLock), LW_EXCLUSIVE);
     __atomic_store_n(&state.base, position, __ATOMIC_RELEASE);
+    // What was written behind the position may still be lost: only a checkpoint that holds it all makes up for that.
+    if (state.written <= position) state.failed = 0;
     state.written = std::max(state.written, position);
     __atomic_store_n(&state.durable, std::max(state.durable, position), __ATOMIC_RELEASE);
-    state.failed = 0;
     LWLockRelease(table->lock(kFlushLock));
   });
 }
@@ -160,7 +157,7 @@ void write_base(Table* table, OwnRows own, XLogRecPtr wal) {
 }  // namespace
 
 void checkpoint(Table* table, OwnRows own, XLogRecPtr wal) {
-  LOCKTAG tag = lock_tag(table, kCheckpointLock);
+  const LOCKTAG tag = checkpoint_lock(table);
   LockAcquire(&tag, ExclusiveLock, false, false);
   boundary::entry([=] { write_base(table, own, wal); });
   // The next checkpoint would not see rows in doubt, so the lock is kept until this transaction ends.
@@ -171,7 +168,7 @@ bool is_too_much_for_ring(const Table* table, uint64_t bytes) { return bytes > t
 
 void make_room_in_ring(Table* table, uint64_t bytes) {
   if (reserve_in_ring(table, bytes)) return;
-  LOCKTAG tag = lock_tag(table, kCheckpointLock);
+  const LOCKTAG tag = checkpoint_lock(table);
   LockAcquire(&tag, ExclusiveLock, false, false);
   // Another session may have made room while this session waited.
   while (!reserve_in_ring(table, bytes)) {

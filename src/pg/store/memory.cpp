@@ -17,6 +17,7 @@
 #include "pg/store/memory_file.hpp"
 #include "pg/store/published.hpp"
 #include "pg/store/server_headers.hpp"
+#include "pg/store/table_lock.hpp"
 #include "pg/store/worker.hpp"
 #include "store/huge_pages.hpp"
 #include "store/log/base_file.hpp"
@@ -132,11 +133,7 @@ bool attach(Table* table) {
 
 /// Makes the memory. One session does so; the others wait for it.
 void build(Table* table) {
-  const Oid relid = table->relid;
-  LOCKTAG tag;
-  constexpr uint32 kOurs = 0x53544F52;
-  constexpr uint16 kNotUsers = 5;  // SQL functions use 1 and 2 for advisory locks
-  SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, kOurs, relid, kNotUsers);
+  const LOCKTAG tag = tag_of(TableLock::kMemory, MyDatabaseId, table->relid);
   guard([&tag] { LockAcquire(&tag, ExclusiveLock, false, false); });
   if (!attach(table)) {
     make_memory(table, control()->incarnation, control()->tranche, layout_hash(table->shape));

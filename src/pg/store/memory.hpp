@@ -29,7 +29,7 @@ struct LogState {
   uint32_t failed;    // fsync has failed: nothing commits before the next checkpoint
 };
 
-inline constexpr uint64_t kLogBuffer = 1 << 20;
+inline constexpr uint64_t kLogBuffer = 4 << 20;  // holds any record: log::kMaxRecord
 
 /// Locks in the memory. A session takes them in this order.
 enum : int {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kOptions[] = {
     "base_file",      "redo_log_file",       "redo_log_limit",       "max_num_rows", "primary_key", "gpu_device_id",
-    "preserve_files", "gpu_update_interval", "gpu_update_threshold", "durability",   "kv_access"};
+    "preserve_files", "gpu_update_interval", "gpu_update_threshold", "durability",   "kv_access",   "checksum"};
 namespace rows = ::strom::store::rows;
 
 constexpr uint64_t kMostRows = rows::kMaxRows, kLeastLog = uint64_t{16} << 20, kMostLog = uint64_t{1} << 44;
@@ -104,6 +104,10 @@ Status set_option(const Option& option, Options* result) {
   } else if (option.name == "kv_access") {
     if (!parse_bool(option.value.c_str(), &result->kv_access))
       return bad_option("option \"kv_access\" needs a Boolean value");
+  } else if (option.name == "checksum") {
+    if (option.value != "crc64" && option.value != "xxh3")
+      return bad_option("option \"checksum\" is \"crc64\" or \"xxh3\", not " + quoted(option.value));
+    result->checksum = option.value == "xxh3" ? region::ChecksumKind::kXxh3 : region::ChecksumKind::kCrc64;
   } else if (option.name == "durability") {
     if (option.value != "sync" && option.value != "async")
       return bad_option("option \"durability\" is \"sync\" or \"async\", not " + quoted(option.value));

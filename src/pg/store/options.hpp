@@ -7,8 +7,11 @@
 #include "base/status.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/catalog/foreign_table.hpp"
+#include "store/region/format.hpp"
 
 namespace strom::pg::store {
+
+namespace region = ::strom::store::region;
 
 enum class Durability : uint8_t { kSync, kAsync };
 
@@ -22,6 +25,7 @@ struct Options {
   int gpu_update_threshold = 20;  // percent of redo_log_limit
   bool preserve_files = false;
   bool kv_access = false;
+  region::ChecksumKind checksum = region::ChecksumKind::kCrc64;  // of records in the published region
   Durability durability = Durability::kSync;
 };
 

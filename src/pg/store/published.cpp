@@ -81,6 +81,7 @@ region::Plan plan_for(const Table* table, const std::string& description) {
   plan.extents_bytes =
       region::extents_for(table->shape.max_rows * kVersions, record) + kVersions * table->layout.heap_bytes;
   plan.description = description;
+  plan.checksum_kind = table->options.checksum;
   return plan;
 }
 
@@ -262,7 +263,8 @@ void follow_kv_option(Table* table, Relation relation) {
     const region::Header& header = own->writer.header();
     const std::string_view description(reinterpret_cast<const char*>(own->memory + header.description_offset),
                                        header.description_bytes);
-    is_right = description == rows::encode_shape(table->shape);
+    is_right = description == rows::encode_shape(table->shape) &&
+               header.checksum_kind == static_cast<uint32_t>(table->options.checksum);
   }
   if (is_right || !guard([relation] { return CheckRelationLockedByMe(relation, AccessExclusiveLock, true); })) return;
   if (has_changes(table))

@@ -4,15 +4,13 @@
 #include "pg/store/control.hpp"
 #include "pg/store/published.hpp"
 #include "pg/store/server_headers.hpp"
+#include "pg/store/table_lock.hpp"
 #include "pg/store/transaction.hpp"
 
 namespace strom::pg::store {
 
 void lock_attaching(Oid relid, LOCKMODE mode) {
-  LOCKTAG tag;
-  constexpr uint32 kOurs = 0x53544F52;
-  constexpr uint16 kAttaching = 6;  // SQL functions use 1 and 2, making the memory 5
-  SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, kOurs, relid, kAttaching);
+  const LOCKTAG tag = tag_of(TableLock::kAttaching, MyDatabaseId, relid);
   LockAcquire(&tag, mode, false, false);
 }
 

@@ -71,6 +71,8 @@ uint64_t free_in_ring(const Table* table) {
   return table->redo.ring_bytes() - std::min(used, table->redo.ring_bytes());
 }
 
+static_assert(kLogBuffer > ::strom::store::log::kMaxRecord, "append_record() would wait for room for ever");
+
 uint64_t append_record(Table* table, void* record, uint32_t bytes, XLogRecPtr wal) {
   LogState& state = log_of(table);
   refuse_failed_log(table);

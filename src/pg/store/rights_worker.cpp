@@ -56,7 +56,7 @@ void start_rights_worker(Oid database) {
   BackgroundWorker worker{};
   worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
   worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
-  constexpr int kRestartSeconds = 1;  // after errors, such as a deadlock
+  constexpr int kRestartSeconds = 5;  // after errors, such as a deadlock
   worker.bgw_restart_time = kRestartSeconds;
   worker.bgw_main_arg = ObjectIdGetDatum(database);
   strlcpy(worker.bgw_library_name, "pg_strom", sizeof(worker.bgw_library_name));
@@ -72,11 +72,14 @@ void start_rights_worker(Oid database) {
 void strom_store_rights_worker_main(Datum database) {
   namespace boundary = strom::pg::boundary;
   namespace store = strom::pg::store;
+  pqsignal(SIGTERM, die);
   BackgroundWorkerUnblockSignals();
   const Oid oid = DatumGetObjectId(database);
   // A database that has been dropped cannot be connected to, and the process would be started for ever.
   if (boundary::entry([oid] { return store::tables_of(oid).empty(); })) proc_exit(0);
-  BackgroundWorkerInitializeConnectionByOid(oid, InvalidOid, 0);
+  BackgroundWorkerInitializeConnectionByOid(oid, InvalidOid, BGWORKER_BYPASS_ALLOWCONN);
+  // Whoever comes to a table while this process waits for it, waits as well.
+  boundary::guard([] { SetConfigOption("lock_timeout", "3s", PGC_SUSET, PGC_S_OVERRIDE); });
   boundary::entry([] { store::follow_all_rights(); });
   proc_exit(0);
 }

@@ -19,6 +19,7 @@ extern "C" {
 #include "storage/procarray.h"
 #include "storage/shmem.h"
 #include "storage/spin.h"
+#include "tcop/tcopprot.h"
 #include "utils/partcache.h"
 #include "utils/varlena.h"
 }

@@ -87,8 +87,8 @@ void undo_last(Changes* changes) {
     LWLock* lock = table->lock_of_version(change.ended);
     LWLockAcquire(lock, LW_EXCLUSIVE);
     rows.set_xmax(change.ended, rows::kNobody);
-    const uint32_t locked = __atomic_load_n(&version.aux, __ATOMIC_ACQUIRE) & kRowLocked;
-    __atomic_store_n(&version.aux, change.aux_before | locked, __ATOMIC_RELEASE);
+    const uint32_t command = change.aux_before & kAuxMask;
+    change_aux(version, [command](uint32_t now) { return (now & ~kAuxMask) | command; });
     rows.finish_change(change.ended);
     LWLockRelease(lock);
     if (changes->first_commands != nullptr) hash_search(changes->first_commands, &change.ended, HASH_REMOVE, nullptr);
@@ -213,8 +213,8 @@ void publish(Changes* changes) {
     const Change& change = changes->list[i];
     if (change.ended == rows::kNoSlot) continue;
     rows::Version& version = table->rows->version(change.ended);
-    const uint32_t kept = __atomic_load_n(&version.aux, __ATOMIC_ACQUIRE) & (kXminCommitted | kRowLocked);
-    __atomic_store_n(&version.aux, kept | kXmaxCommitted | change.made, __ATOMIC_RELEASE);
+    const uint32_t ended = kXmaxCommitted | change.made;
+    change_aux(version, [ended](uint32_t now) { return (now & (kXminCommitted | kRowLocked)) | ended; });
     table->rows->finish_change(change.ended);
     note_ended(table, change.ended);
   }
@@ -418,6 +418,15 @@ void register_callbacks() {
 Changes* begin_changes(Table* table) {
   constexpr uint64_t kFirst = 8;
   register_callbacks();
+  // The commit holds the gates of all of them, and PostgreSQL has room for 200 such locks. More would be noticed too
+  // late.
+  constexpr int kMostTables = 100;
+  int count = 0;
+  for (Changes* other = all_changes; other != nullptr; other = other->next) ++count;
+  if (count >= kMostTables)
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                    errmsg("a transaction can change at most %d store tables", kMostTables),
+                    errhint("Change the others in another transaction.")));
   auto* changes = static_cast<Changes*>(MemoryContextAllocZero(TopTransactionContext, sizeof(Changes)));
   changes->table = table;
   changes->capacity = kFirst;

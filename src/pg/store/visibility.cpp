@@ -36,8 +36,7 @@ Quick quick_look(const rows::Version& version, Snapshot snapshot) {
 }
 
 /// Decides for a version that is neither free nor settled.
-bool is_seen(const Table* table, Slot slot, const rows::Version& version, rows::Xids xids, Snapshot snapshot) {
-  const uint32_t aux = aux_of(version);
+bool is_seen(const Table* table, Slot slot, rows::Xids xids, uint32_t aux, Snapshot snapshot) {
   const bool may_be_own_end = xids.xmax != rows::kNobody && (aux & kXmaxCommitted) == 0;
   const bool is_own_end = may_be_own_end && TransactionIdIsCurrentTransactionId(xids.xmax);
   if (xids.xmin != rows::kFrozen) {
@@ -69,10 +68,14 @@ Fate fate_of_xmin(const rows::Version& version, rows::Xids xids) {
 
 bool is_visible(const Table* table, Slot slot, Snapshot snapshot) {
   const rows::Version& version = table->rows->look(slot);
-  const rows::Xids xids = rows::Rows::xids(version);
-  if (xids.xmin == rows::kNobody) return false;
-  if (xids.xmin == rows::kFrozen && xids.xmax == rows::kNobody) return true;
-  return is_seen(table, slot, version, xids, snapshot);
+  for (;;) {
+    const rows::Xids xids = rows::Rows::xids(version);
+    if (xids.xmin == rows::kNobody) return false;
+    if (xids.xmin == rows::kFrozen && xids.xmax == rows::kNobody) return true;
+    const uint32_t aux = aux_of(version);
+    // Otherwise the bits may be those of another end, or of another version in the slot.
+    if (rows::Rows::xids(version) == xids) return is_seen(table, slot, xids, aux, snapshot);
+  }
 }
 
 /// The visible versions of a block, found by looking at each version. The caller holds the lock of versions.

@@ -14,6 +14,17 @@ inline constexpr uint32_t kXmaxCommitted = 1U << 30;
 inline constexpr uint32_t kRowLocked = 1U << 29;  // somebody may hold a lock on the row: see row_lock.hpp
 inline constexpr uint32_t kAuxMask = kRowLocked - 1;
 
+/// Changes rows::Version::aux to what `changed` makes of it, and returns what it was. Others may set bits meanwhile: a
+/// transaction that has just committed sets kXminCommitted, and whoever locks the row kRowLocked.
+template <class F>
+uint32_t change_aux(rows::Version& version, F changed) {
+  uint32_t before = __atomic_load_n(&version.aux, __ATOMIC_ACQUIRE);
+  while (
+      !__atomic_compare_exchange_n(&version.aux, &before, changed(before), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  }
+  return before;
+}
+
 /// The state of a transaction.
 enum class Fate : uint8_t { kOwn, kRunning, kCommitted, kAborted };
 Fate fate_of(TransactionId xid);

@@ -29,7 +29,7 @@ class Checker {
     const uint64_t size = record_bytes(key_bytes(record), payload_bytes(record));
     if (place.offset + size > header_.extents_end || (place.bytes != 0 && place.bytes != size))
       return wrong(bucket, slot, place.offset, "has a record of another length");
-    const uint64_t sum = crc64(&record, size);
+    const uint64_t sum = sum_of(header_, &record, size);
     if (entry.proof != proof_of(sum, entry.place, bucket, header_.region_id))
       return wrong(bucket, slot, place.offset, "has a wrong checksum");
     const auto* key = reinterpret_cast<const char*>(&record + 1);

@@ -141,7 +141,7 @@ bool FarReader::read_records(std::vector<Candidate>& candidates, bool looks) {
 bool FarReader::is_whole(const Candidate& candidate) const {
   if (candidate.is_torn) return false;
   const uint64_t* record = &arena_[candidate.at];
-  const uint64_t sum = crc64(record, candidate.bytes);
+  const uint64_t sum = sum_of(header_, record, candidate.bytes);
   if (candidate.entry.proof != proof_of(sum, candidate.entry.place, candidate.bucket, header_.region_id)) return false;
   RecordHeader header;
   std::memcpy(&header, record, sizeof(header));

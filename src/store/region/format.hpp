@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "store/checksum.hpp"
+
 namespace strom::store::region {
 
 inline constexpr uint64_t kMagic = 0x31564B4D4F525453;  // "STROMKV1"
@@ -20,7 +22,7 @@ enum class State : uint32_t {
   kDropped = 3,  // the table is gone, or the right to read it
 };
 
-enum class ChecksumKind : uint32_t { kCrc64 = 1 };
+enum class ChecksumKind : uint32_t { kCrc64 = 1, kXxh3 = 2 };
 
 /// The first page. The fields up to `checksum` never change after the region was made. The rest changes while readers
 /// read, one word at a time.
@@ -28,11 +30,11 @@ struct Header {
   uint64_t magic;
   uint32_t version;
   uint32_t header_bytes;
-  uint64_t region_id;    // random
-  uint64_t schema_hash;  // hash of the description
-  uint64_t seeds[2];     // for the hash of keys
-  uint32_t checksum_kind;
-  uint32_t bucket_slots;  // entries of a bucket in use: 4, or 1 as in the Pilaf paper
+  uint64_t region_id;      // random
+  uint64_t schema_hash;    // hash of the description
+  uint64_t seeds[2];       // for the hash of keys
+  uint32_t checksum_kind;  // of records: a ChecksumKind
+  uint32_t bucket_slots;   // entries of a bucket in use: 4, or 1 as in the Pilaf paper
   uint64_t bucket_count;
   uint64_t buckets_offset;      // kStashBuckets more follow the buckets
   uint64_t description_offset;  // describes the rows: docs/format/store.md
@@ -120,6 +122,12 @@ inline uint64_t mix(uint64_t value) {
 
 inline uint64_t multiply_high(uint64_t left, uint64_t right) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(left) * right) >> 64);
+}
+
+/// The checksum of a record.
+inline uint64_t sum_of(const Header& header, const void* record, uint64_t bytes) {
+  return header.checksum_kind == static_cast<uint32_t>(ChecksumKind::kXxh3) ? xxh3(record, bytes)
+                                                                            : crc64(record, bytes);
 }
 
 /// The proof of an entry in bucket `bucket`, for a record with checksum `sum`.

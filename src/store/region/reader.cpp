@@ -27,7 +27,8 @@ Status check_header(const void* memory, uint64_t bytes) {
     return {ErrorCode::kUnsupported, "a published region of version " + std::to_string(header.version) +
                                          " cannot be read, only version " + std::to_string(kVersion)};
   if (header.checksum != crc64(&header, offsetof(Header, checksum))) return damaged("wrong checksum");
-  if (header.checksum_kind != static_cast<uint32_t>(ChecksumKind::kCrc64))
+  if (header.checksum_kind != static_cast<uint32_t>(ChecksumKind::kCrc64) &&
+      header.checksum_kind != static_cast<uint32_t>(ChecksumKind::kXxh3))
     return {ErrorCode::kUnsupported, "a published region has checksums of kind " +
                                          std::to_string(header.checksum_kind) + ", which are not known"};
   if (header.bucket_slots != 1 && header.bucket_slots != kSlots) return damaged("odd number of slots");
@@ -115,7 +116,7 @@ Reader::Probe Reader::copy_record(const Entry& entry, uint64_t bucket, Value& va
     return Probe::kSmallBuffer;
   }
   copy_words_from(value.buffer, from, bytes);
-  const uint64_t sum = crc64(value.buffer, bytes);
+  const uint64_t sum = sum_of(*header_, value.buffer, bytes);
   if (entry.proof != proof_of(sum, entry.place, bucket, region_id_)) return Probe::kTorn;
   const auto& header = *static_cast<const RecordHeader*>(value.buffer);
   return record_bytes(key_bytes(header), payload_bytes(header)) > bytes ? Probe::kTorn : Probe::kFound;

@@ -80,7 +80,7 @@ Writer Writer::create(uint8_t* memory, const Plan& plan, WriterState* state) {
   header.schema_hash = crc64(plan.description.data(), plan.description.size());
   header.seeds[0] = plan.seeds[0];
   header.seeds[1] = plan.seeds[1];
-  header.checksum_kind = static_cast<uint32_t>(ChecksumKind::kCrc64);
+  header.checksum_kind = static_cast<uint32_t>(plan.checksum_kind);
   header.bucket_slots = plan.bucket_slots;
   header.bucket_count = geometry.bucket_count;
   header.buckets_offset = geometry.buckets_offset;
@@ -280,7 +280,7 @@ uint32_t Writer::publish(std::span<uint8_t> image, uint64_t offset, bool is_rese
   if (++state_->generation == 0) ++state_->generation;
   auto& record = *reinterpret_cast<RecordHeader*>(image.data());
   record.generation = state_->generation;
-  const uint64_t sum = crc64(image.data(), image.size());
+  const uint64_t sum = sum_of(*header_, image.data(), image.size());
   const std::string_view key(reinterpret_cast<const char*>(&record + 1), key_bytes(record));
   const KeyHash hash = locate(*header_, key.data(), key.size());
   const uint64_t place = pack_place(offset, image.size(), hash.fingerprint);

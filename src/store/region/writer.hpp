@@ -18,6 +18,7 @@ struct Plan {
   uint64_t max_rows = 0;
   uint64_t extents_bytes = 0;  // address space for records; memory is allocated on demand
   uint32_t bucket_slots = kSlots;
+  ChecksumKind checksum_kind = ChecksumKind::kCrc64;
   std::string_view description;  // of the rows, docs/format/store.md
   uint64_t region_id = 0, seeds[2] = {0, 0};
   uint64_t epoch = 0;

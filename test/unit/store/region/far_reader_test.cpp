@@ -80,8 +80,8 @@ struct FarTest {
 };
 
 TEST(FarReader, FollowsAMapOverRandomChanges) {
-  for (const uint32_t slots : {kSlots, 1U}) {
-    TestRegion region(3000, 1 << 10, slots);
+  for (const auto& [slots, kind] : {std::pair(kSlots, ChecksumKind::kCrc64), std::pair(1U, ChecksumKind::kXxh3)}) {
+    TestRegion region(3000, 1 << 10, slots, kind);
     FarTest far(region);
     EXPECT_EQ(far.description, "a description");
     std::map<std::string, std::string> model;

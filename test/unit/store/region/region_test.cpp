@@ -23,8 +23,8 @@ TEST(SizeClasses, HoldWhatTheyAreFor) {
 }
 
 TEST(Region, FollowsAMapOverRandomChanges) {
-  for (const uint32_t slots : {kSlots, 1U}) {
-    TestRegion region(3000, 1 << 10, slots);
+  for (const auto& [slots, kind] : {std::pair(kSlots, ChecksumKind::kCrc64), std::pair(1U, ChecksumKind::kXxh3)}) {
+    TestRegion region(3000, 1 << 10, slots, kind);
     TestReader reader(region);
     std::map<std::string, std::string> model;
     follow_random_changes(region, slots, reader, model);
@@ -70,8 +70,11 @@ TEST(Region, UsesExtentsAgainAndZeroesThem) {
   EXPECT_EQ(all.find(secret), std::string_view::npos);
 }
 
-TEST(Region, AnyChangedByteIsNoticed) {
-  TestRegion region(50, 256);
+class RegionOfKind : public testing::TestWithParam<ChecksumKind> {};
+INSTANTIATE_TEST_SUITE_P(Kinds, RegionOfKind, testing::ValuesIn(kChecksumKinds));
+
+TEST_P(RegionOfKind, AnyChangedByteIsNoticed) {
+  TestRegion region(50, 256, kSlots, GetParam());
   std::mt19937_64 random(7);
   for (uint64_t i = 0; i < 50; ++i) ASSERT_TRUE(region.put(key_of(i), std::string(i * 3, 'v')).is_ok());
   TestReader reader(region);
@@ -102,6 +105,9 @@ TEST(Region, AForeignHeaderIsRefused) {
     EXPECT_FALSE(check_header(region.memory(), region.bytes()).is_ok()) << at;
     region.memory()[at] ^= 1;
   }
+  header.checksum_kind = static_cast<uint32_t>(ChecksumKind::kXxh3) + 1;
+  header.checksum = crc64(&header, offsetof(Header, checksum));
+  EXPECT_EQ(check_header(region.memory(), region.bytes()).code(), ErrorCode::kUnsupported);
   header.version = kVersion + 1;
   EXPECT_EQ(check_header(region.memory(), region.bytes()).code(), ErrorCode::kUnsupported);
 }

@@ -18,12 +18,16 @@
 
 namespace strom::store::region {
 
+inline constexpr ChecksumKind kChecksumKinds[] = {ChecksumKind::kCrc64, ChecksumKind::kXxh3};
+
 class TestRegion {
  public:
-  explicit TestRegion(uint64_t rows, uint64_t record = 1 << 10, uint32_t slots = kSlots) {
+  explicit TestRegion(uint64_t rows, uint64_t record = 1 << 10, uint32_t slots = kSlots,
+                      ChecksumKind checksum_kind = ChecksumKind::kCrc64) {
     plan_.max_rows = rows;
     plan_.extents_bytes = extents_for(rows, record);
     plan_.bucket_slots = slots;
+    plan_.checksum_kind = checksum_kind;
     plan_.description = "a description";
     plan_.region_id = 0x123456789ABCDEF;
     plan_.seeds[0] = 17;

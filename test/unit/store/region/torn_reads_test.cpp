@@ -33,10 +33,13 @@ bool is_whole(uint64_t key, std::string_view value, uint64_t* version) {
   return first >> 40 == key;
 }
 
-TEST(TornReads, AreNeverBelieved) {
+class TornReads : public testing::TestWithParam<ChecksumKind> {};
+INSTANTIATE_TEST_SUITE_P(Kinds, TornReads, testing::ValuesIn(kChecksumKinds));
+
+TEST_P(TornReads, AreNeverBelieved) {
   const char* wanted = std::getenv("STROM_TORN_READS_SECONDS");
   const std::chrono::seconds length(wanted != nullptr ? std::atoi(wanted) : 2);
-  TestRegion region(kKeys, 256);
+  TestRegion region(kKeys, 256, kSlots, GetParam());
   for (uint64_t key = 2; key < kKeys; key += 2)
     ASSERT_TRUE(region.put({reinterpret_cast<const char*>(&key), 8}, value_of(key, 0, 8)).is_ok());
   std::atomic<bool> is_over{false};
