@@ -98,7 +98,7 @@ def tidy(tree, path, line_filter, most_seconds):
     """What clang-tidy finds in one file and the repository's headers below it; None when it takes too long."""
     command = ["timeout", "--kill-after=5", str(most_seconds), PROGRAM, "--quiet", "-p", "build"]
     done = subprocess.run([*command, *line_filter, path], cwd=tree.root, capture_output=True, text=True)
-    if done.returncode in (124, 137):
+    if done.returncode in (124, 137, -9):  # timeout dies with the program that it kills
         return None
     lines = {f"{os.path.relpath(file, tree.root)}:{line}: {text}" for file, line, text in WARNING.findall(done.stdout)}
     if done.returncode != 0 and not lines:
