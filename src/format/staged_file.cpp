@@ -284,12 +284,16 @@ Status StagedFile::rename_into_place() {
 }
 
 Status StagedFile::sync_folder() const {
-  const int fd = open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return failed("sync the folder of", errno);
+  const int error_number = format::sync_folder(folder_of(path_));
+  return error_number == 0 ? Status::ok() : failed("sync the folder of", error_number);
+}
+
+int sync_folder(const std::string& folder) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return errno;
   const int error_number = fsync(fd) == 0 ? 0 : errno;
   close(fd);
-  // Some file systems cannot sync a folder and say so with EINVAL.
-  return error_number == 0 || error_number == EINVAL ? Status::ok() : failed("sync the folder of", error_number);
+  return error_number == EINVAL ? 0 : error_number;
 }
 
 }  // namespace strom::format

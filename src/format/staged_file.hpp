@@ -78,4 +78,8 @@ class StagedFile final : public ByteSink {
   int64_t reserved_ = 0;  // from the file's beginning
 };
 
+/// Puts names in a folder onto the disk. 0, or errno. Some file systems cannot sync a folder and say so with EINVAL,
+/// which is no failure.
+int sync_folder(const std::string& folder);
+
 }  // namespace strom::format

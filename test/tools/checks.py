@@ -1,5 +1,6 @@
 """What the tests of the command-line tools share: counted checks, running a tool, folders. The server is the tests' own,
 as in test/tap/server.py."""
+import contextlib
 import os
 import pathlib
 import signal
@@ -75,6 +76,27 @@ def start(name, *arguments, **options):
     """A tool that runs beside the test. Signals are as in a terminal, even if the tests run in the background."""
     return subprocess.Popen([program(name), *map(str, arguments)], text=True, **{"stderr": subprocess.PIPE, **options},
                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+
+
+@contextlib.contextmanager
+def small_disk(path, size):
+    """A new folder on a disk of its own. As root only."""
+    path.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", path], check=True)
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", path], check=True)
+
+
+def fill(path):
+    """Writes a file until its disk is full."""
+    try:
+        with open(path, "wb", buffering=0) as file:
+            while file.write(bytes(4096)):
+                pass
+    except OSError as error:
+        ok("No space" in str(error), "the disk is full")
 
 
 def leftovers(path):

@@ -16,7 +16,7 @@ import time
 import msgpack
 import pyarrow.ipc as ipc
 
-from checks import done, equal, folder, ok, program, run, wait_until
+from checks import done, equal, fill, folder, ok, program, run, small_disk, wait_until
 from forward_receiver import Receiver, acknowledged, is_closed
 
 OUT = folder("fluent2arrow_faults")
@@ -344,10 +344,7 @@ ok(process.returncode == 0 and set(numbers(OUT / "full" / "x.arrow")) == {1}, "a
 
 # ---- A full disk ----
 if os.geteuid() == 0:
-    small = OUT / "small"
-    small.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", small], check=True)
-    try:
+    with small_disk(OUT / "small", "2m") as small:
         receiver = IntegerReceiver(str(small / "{tag}.arrow"))
         with receiver.connect() as link:
             def many(tag, chunk, first):
@@ -355,12 +352,7 @@ if os.geteuid() == 0:
 
             many("a", "before", 0)
             ok(acknowledged(link, "before"), "while there is room")
-            try:
-                with open(small / "filler", "wb", buffering=0) as filler:
-                    while filler.write(bytes(4096)):
-                        pass
-            except OSError as error:
-                ok("No space" in str(error), "the disk is full")
+            fill(small / "filler")
             many("a", "a", 10000)
             many("b", "b", 20000)
             ok(waits(link), "nothing is acknowledged")
@@ -370,8 +362,6 @@ if os.geteuid() == 0:
         status, out, err = receiver.stop()
         equal((status, err.count("No space left"), numbers(small / "a.arrow"), numbers(small / "b.arrow")), (0, 1, list(range(20000)), list(range(20000, 30000))), "once")
         equal(sorted(path.name for path in small.iterdir()), ["a.arrow", "b.arrow"], "and nothing else is left")
-    finally:
-        subprocess.run(["umount", small], check=True)
 
 # ---- Ten thousand tags at once ----
 with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:

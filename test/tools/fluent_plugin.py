@@ -16,7 +16,7 @@ import time
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from checks import done, equal, folder, fresh_database, leftovers, ok, query, wait_until
+from checks import done, equal, fill, folder, fresh_database, leftovers, ok, query, small_disk, wait_until
 
 HERE = pathlib.Path(__file__).resolve().parent
 RUBY = HERE.parent.parent / "ruby" / "lib"
@@ -197,10 +197,7 @@ equal(leftovers(LIVE), [], "nothing is left of what was killed")
 
 # ---- A full disk: the chunk stays with Fluentd, and comes again ----
 if os.geteuid() == 0:
-    small = OUT / "small"
-    small.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", small], check=True)
-    try:
+    with small_disk(OUT / "small", "1m") as small:
         for threshold in ("0", "100m"):
             process = start()
 
@@ -212,12 +209,7 @@ if os.geteuid() == 0:
             conf = {"path": str(small / f"{threshold}.arrow"), "schema_defs": "n=Int64", "filesize_threshold": threshold}
             first, second = ([chunk([{"n": n} for n in range(begin, begin + 10000)], id=str(begin))] for begin in (0, 10000))
             equal(order(conf=conf, chunks=first), {"errors": []}, "while there is room")
-            try:
-                with open(small / "filler", "wb", buffering=0) as filler:
-                    while filler.write(bytes(4096)):
-                        pass
-            except OSError as error:
-                ok("No space" in str(error), "the disk is full")
+            fill(small / "filler")
             for _ in range(3):
                 answer = order(chunks=second)
                 ok(answer.get("failure", "").startswith("Errno::ENOSPC"), "a full disk is an error", answer)
@@ -230,8 +222,6 @@ if os.geteuid() == 0:
             equal([n for path in paths for n in table(path)["n"].to_pylist()], list(range(20000)), "once")
             for path in paths:
                 path.unlink()
-    finally:
-        subprocess.run(["umount", small], check=True)
 
 # ---- PostgreSQL ----
 conf = {"path": str(OUT / "sql" / "${tag}_%Y%m%d.arrow"), "ts_column": "ts", "tag_column": "tag", "extra_key": "text", "compression": "lz4",

@@ -1,7 +1,6 @@
 // See event_files.hpp.
 #include "fluent2arrow/event_files.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,7 +10,6 @@
 #include <utility>
 
 #include "arrow_files/file_names.hpp"
-#include "base/descriptor.hpp"
 #include "base/os_error.hpp"
 #include "fluent2arrow/chunk_notes.hpp"
 #include "format/append_lock.hpp"
@@ -19,6 +17,8 @@
 #include "format/arrow/statistics/batch_statistics.hpp"
 #include "format/arrow/write/file_appender.hpp"
 #include "format/arrow/metadata/footer_note.hpp"
+#include "format/staged_file.hpp"
+#include "format/temporary_name.hpp"
 
 namespace strom::fluent2arrow {
 
@@ -61,12 +61,11 @@ std::string name_with_tag(std::string_view part, std::string_view tag, int64_t t
 
 /// Puts the name of a new folder onto the disk.
 Status sync_parent(const std::string& folder) {
-  const size_t slash = folder.find_last_of('/');
-  const std::string parent = slash == std::string::npos ? "." : folder.substr(0, std::max<size_t>(slash, 1));
-  const base::Descriptor descriptor(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // Some file systems cannot sync a folder and say so with EINVAL. Who may not read the folder cannot sync it.
-  const bool is_synced = descriptor.get() >= 0 ? fsync(descriptor.get()) == 0 || errno == EINVAL : errno == EACCES;
-  return is_synced ? Status::ok() : base::os_error(errno, "could not sync folder \"" + parent + "\"");
+  const std::string parent = format::folder_of(folder);
+  const int error_number = format::sync_folder(parent);
+  // Who may not read the folder cannot sync it.
+  if (error_number == 0 || error_number == EACCES) return Status::ok();
+  return base::os_error(error_number, "could not sync folder \"" + parent + "\"");
 }
 
 /// The folders of a path that are not there. They are on the disk then.

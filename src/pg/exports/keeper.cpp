@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/os_error.hpp"
+#include "pg/boundary/background_worker.hpp"
 #include "pg/boundary/boundary.hpp"
 
 namespace strom::pg::exports {
@@ -44,14 +45,9 @@ std::string living_keeper(bool* lives) {
 
 /// May ereport.
 BackgroundWorkerHandle* start_worker() {
-  BackgroundWorker worker = {};
+  BackgroundWorker worker = boundary::worker_of("strom_export_keeper_main", "pg_strom keeper of exports");
   worker.bgw_flags = BGWORKER_SHMEM_ACCESS;
   worker.bgw_start_time = BgWorkerStart_ConsistentState;
-  worker.bgw_restart_time = BGW_NEVER_RESTART;
-  strlcpy(worker.bgw_library_name, "pg_strom", BGW_MAXLEN);
-  strlcpy(worker.bgw_function_name, "strom_export_keeper_main", BGW_MAXLEN);
-  strlcpy(worker.bgw_name, "pg_strom keeper of exports", BGW_MAXLEN);
-  strlcpy(worker.bgw_type, "pg_strom keeper of exports", BGW_MAXLEN);
   BackgroundWorkerHandle* handle = nullptr;
   if (!RegisterDynamicBackgroundWorker(&worker, &handle))
     ereport(ERROR,

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "pg/boundary/background_worker.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/store/server_headers.hpp"
 
@@ -41,15 +42,8 @@ bool find_server(MessageServers* all, char* socket, int* port) {
 
 /// May ereport.
 void start_server() {
-  BackgroundWorker worker{};
-  worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-  worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
-  worker.bgw_restart_time = BGW_NEVER_RESTART;
-  worker.bgw_main_arg = ObjectIdGetDatum(MyDatabaseId);
-  strlcpy(worker.bgw_library_name, "pg_strom", sizeof(worker.bgw_library_name));
-  strlcpy(worker.bgw_function_name, "strom_message_server_main", sizeof(worker.bgw_function_name));
-  strlcpy(worker.bgw_name, "pg_strom messages", sizeof(worker.bgw_name));
-  strlcpy(worker.bgw_type, "pg_strom messages", sizeof(worker.bgw_type));
+  BackgroundWorker worker =
+      boundary::worker_of("strom_message_server_main", "pg_strom messages", ObjectIdGetDatum(MyDatabaseId));
   RegisterDynamicBackgroundWorker(&worker, nullptr);
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "pg/boundary/background_worker.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/store/control.hpp"
 #include "pg/store/readers.hpp"
@@ -53,16 +54,10 @@ bool have_roles_changed() {
 }
 
 void start_rights_worker(Oid database) {
-  BackgroundWorker worker{};
-  worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-  worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
+  BackgroundWorker worker =
+      boundary::worker_of("strom_store_rights_worker_main", "pg_strom rights of readers", ObjectIdGetDatum(database));
   constexpr int kRestartSeconds = 5;  // after errors, such as a deadlock
   worker.bgw_restart_time = kRestartSeconds;
-  worker.bgw_main_arg = ObjectIdGetDatum(database);
-  strlcpy(worker.bgw_library_name, "pg_strom", sizeof(worker.bgw_library_name));
-  strlcpy(worker.bgw_function_name, "strom_store_rights_worker_main", sizeof(worker.bgw_function_name));
-  strlcpy(worker.bgw_name, "pg_strom rights of readers", sizeof(worker.bgw_name));
-  strlcpy(worker.bgw_type, "pg_strom rights of readers", sizeof(worker.bgw_type));
   if (!RegisterDynamicBackgroundWorker(&worker, nullptr)) roles_changed = true;
 }
 

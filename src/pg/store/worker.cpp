@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "pg/boundary/background_worker.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/store/attach_server.hpp"
 #include "pg/store/change.hpp"
@@ -242,16 +243,12 @@ bool take_place() {
   return true;
 }
 
-void describe_worker(BackgroundWorker* worker, bool stays) {
-  worker->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-  worker->bgw_start_time = BgWorkerStart_RecoveryFinished;
+BackgroundWorker described_worker(bool stays) {
+  BackgroundWorker worker =
+      boundary::worker_of("strom_store_worker_main", "pg_strom memory store", BoolGetDatum(stays));
   constexpr int kRestartSeconds = 5;
-  worker->bgw_restart_time = stays ? kRestartSeconds : BGW_NEVER_RESTART;
-  worker->bgw_main_arg = BoolGetDatum(stays);
-  strlcpy(worker->bgw_library_name, "pg_strom", sizeof(worker->bgw_library_name));
-  strlcpy(worker->bgw_function_name, "strom_store_worker_main", sizeof(worker->bgw_function_name));
-  strlcpy(worker->bgw_name, "pg_strom memory store", sizeof(worker->bgw_name));
-  strlcpy(worker->bgw_type, "pg_strom memory store", sizeof(worker->bgw_type));
+  if (stays) worker.bgw_restart_time = kRestartSeconds;
+  return worker;
 }
 
 /// Runs until the server stops; without `stays`, only until there have been no tables for a while. May ereport.
@@ -312,15 +309,13 @@ bool ensure_worker() {
   const TimestampTz now = GetCurrentTimestamp();
   if (last_try != 0 && !TimestampDifferenceExceeds(last_try, now, kPauseMs)) return false;
   last_try = now;
-  BackgroundWorker worker{};
-  describe_worker(&worker, false);
+  BackgroundWorker worker = described_worker(false);
   return RegisterDynamicBackgroundWorker(&worker, nullptr);
 }
 
 void register_worker() {
   if (!process_shared_preload_libraries_in_progress) return;
-  BackgroundWorker worker{};
-  describe_worker(&worker, true);
+  BackgroundWorker worker = described_worker(true);
   RegisterBackgroundWorker(&worker);
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "pg/boundary/background_worker.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/guc/guc.hpp"
 #include "pg/gpu/service_path.hpp"
@@ -180,14 +181,10 @@ void register_gpu_service() {
   } catch (const std::exception&) {
     return;
   }
-  BackgroundWorker worker = {};
+  BackgroundWorker worker = boundary::worker_of("strom_gpu_service_main", "pg_strom GPU service");
   worker.bgw_flags = BGWORKER_SHMEM_ACCESS;
   worker.bgw_start_time = BgWorkerStart_PostmasterStart;
   worker.bgw_restart_time = 1;
-  strlcpy(worker.bgw_library_name, "pg_strom", BGW_MAXLEN);
-  strlcpy(worker.bgw_function_name, "strom_gpu_service_main", BGW_MAXLEN);
-  strlcpy(worker.bgw_name, "pg_strom GPU service", BGW_MAXLEN);
-  strlcpy(worker.bgw_type, "pg_strom GPU service", BGW_MAXLEN);
   RegisterBackgroundWorker(&worker);
 }
 
