@@ -21,7 +21,7 @@ class Key(ctypes.Structure):
 
 class Row(ctypes.Structure):
     _fields_ = [("status", ctypes.c_int), ("key", Key), ("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t),
-                ("generation", ctypes.c_uint32)]
+                ("generation", ctypes.c_uint32), ("form", ctypes.c_uint32)]
 
 
 class Value(ctypes.Structure):

@@ -1,6 +1,6 @@
 """Converts values of rows between the store's bytes and those of Python, NumPy and Arrow.
 
-docs/format/store.md has the form of a row's image: a bitmap of NULLs, then the values that are not NULL."""
+docs/format/store.md has the form of a row's payload."""
 from __future__ import annotations
 
 import datetime
@@ -87,6 +87,14 @@ def python_value(column: Column, stored: Optional[bytes]) -> Any:
     return stored if reader is None else reader(stored)
 
 
+class Stored(NamedTuple):
+    """A row as the library gives it."""
+
+    key: bytes
+    payload: bytes
+    has_nulls: bool
+
+
 class Shape:
     """The columns of a table, and the index of the key's column."""
 
@@ -95,48 +103,55 @@ class Shape:
         self._bitmap = (len(self.columns) + 7) // 8
 
     @property
-    def image_bytes(self) -> int:
-        """Bytes of the image of a row without NULLs; 0 if values have variable width. An image with NULLs is
-        shorter."""
-        widths = [column.width for column in self.columns]
-        return self._bitmap + sum(widths) if all(widths) else 0
+    def payload_bytes(self) -> int:
+        """Bytes of the payload of a row without NULLs; 0 if values have variable width."""
+        widths = [column.width for i, column in enumerate(self.columns) if i != self.key]
+        return sum(widths) if all(widths) and self.columns[self.key].width else 0
 
-    def split(self, images: Any) -> List[Any]:
-        """The stored bytes of each column, from an array of consecutive images of rows without NULLs."""
+    def split(self, keys: Any, payloads: Any) -> List[Any]:
+        """The stored bytes of each column, from arrays of the keys' and the payloads' bytes, of rows without NULLs."""
         import numpy
 
-        parts = [("nulls", f"V{self._bitmap}"), *((f"c{i}", f"V{column.width}") for i, column in enumerate(self.columns))]
-        table = images.view(numpy.dtype(parts)).reshape(-1)
-        return [numpy.ascontiguousarray(table[f"c{i}"]) for i in range(len(self.columns))]
+        parts = [(f"c{i}", f"V{column.width}") for i, column in enumerate(self.columns) if i != self.key]
+        table = payloads.view(numpy.dtype(parts)).reshape(-1)
+        return [keys.view(f"V{column.width}") if i == self.key else numpy.ascontiguousarray(table[f"c{i}"])
+                for i, column in enumerate(self.columns)]
 
-    def fields(self, image: bytes) -> List[Optional[bytes]]:
+    def fields(self, row: Stored) -> List[Optional[bytes]]:
         """The stored values of a row; None for NULL."""
-        at = self._bitmap
-        fields: List[Optional[bytes]] = []
-        for i, column in enumerate(self.columns):
-            if image[i >> 3] >> (i & 7) & 1:
-                fields.append(None)
-                continue
-            width = column.width
-            if width == 0:
-                width, = struct.unpack_from("<I", image, at)
+        payload, at = row.payload, self._bitmap if row.has_nulls else 0
+        fields: List[Optional[bytes]] = [None] * len(self.columns)
+        fields[self.key] = row.key
+        there = [i for i in range(len(self.columns))
+                 if i != self.key and not (row.has_nulls and payload[i >> 3] >> (i & 7) & 1)]
+        # The last value of variable width takes what those behind it leave.
+        last = max((i for i in there if self.columns[i].width == 0), default=-1)
+        behind = sum(self.columns[i].width for i in there if i > last)
+        for i in there:
+            width = self.columns[i].width
+            if i == last:
+                width = len(payload) - behind - at
+            elif width == 0:
+                width, = struct.unpack_from("<I", payload, at)
                 at += 4
-            fields.append(image[at:at + width])
+            fields[i] = payload[at:at + width]
             at += width
         return fields
 
-    def row(self, image: bytes) -> Dict[str, Any]:
-        return {column.name: python_value(column, field) for column, field in zip(self.columns, self.fields(image))}
+    def row(self, stored: Stored) -> Dict[str, Any]:
+        return {column.name: python_value(column, field) for column, field in zip(self.columns, self.fields(stored))}
 
-    def stored_columns(self, images: Sequence[Optional[bytes]]) -> List[Any]:
+    def stored_columns(self, found: Sequence[Optional[Stored]]) -> List[Any]:
         """For each column either a NumPy array with the stored bytes of all rows, or a list with None for NULL. A row
         that is None has only NULLs."""
         import numpy
 
-        if images and self.image_bytes and all(image is not None and len(image) == self.image_bytes for image in images):
-            return self.split(numpy.frombuffer(b"".join(image for image in images if image is not None), "u1"))
-        rows = [[None] * len(self.columns) if image is None else self.fields(image) for image in images]
-        return [[row[i] for row in rows] for i in range(len(self.columns))]
+        rows = [row for row in found if row is not None and not row.has_nulls]
+        if rows and self.payload_bytes and len(rows) == len(found):
+            return self.split(*(numpy.frombuffer(b"".join(parts), "u1")
+                                for parts in ([row.key for row in rows], [row.payload for row in rows])))
+        fields = [[None] * len(self.columns) if row is None else self.fields(row) for row in found]
+        return [[row[i] for row in fields] for i in range(len(self.columns))]
 
 
 # ---- NumPy and Arrow ----

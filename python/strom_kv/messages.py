@@ -6,9 +6,9 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
 from . import _library as lib
 from ._tokens import Token, token_source
-from ._values import Column, key_bytes, text_of
+from ._values import Column, Stored, key_bytes, text_of
 from .errors import StoreError
-from .region import check_form, in_form, read_many, shape_of
+from .region import check_form, in_form, read_many, shape_of, stored_row
 
 _TOGETHER = 256  # requests in one message
 
@@ -94,21 +94,21 @@ class Session:
         if status == lib.NOT_FOUND:
             return None, 0
         self._check(status)
-        return self._shape.row(ctypes.string_at(row.data, row.bytes)), int(row.generation)
+        return self._shape.row(stored_row(row)), int(row.generation)
 
     def mget(self, keys: Iterable[Any], form: str = "rows") -> Any:
         """Like Table.mget(). Each 256 rows belong to one moment."""
         check_form(form)
         key_column = self._shape.columns[self._shape.key]
         wanted = [key_bytes(key_column, key) for key in keys]
-        images: List[Optional[bytes]] = []
+        found: List[Optional[Stored]] = []
         session = self._open()
         for begin in range(0, len(wanted), _TOGETHER):
             status, some = read_many(lambda *arguments: lib.library().stromkv_session_get_many(session, *arguments),
                                      wanted[begin:begin + _TOGETHER])
             self._check(status)
-            images += some
-        return in_form(self._shape, images, form)
+            found += some
+        return in_form(self._shape, found, form)
 
     def put(self, row: Mapping[str, Any]) -> bool:
         """Makes the row, or changes the row with its key. Missing columns become NULL. bytes are stored values; other

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequ
 
 from . import _library as lib
 from ._tokens import Token, token_source
-from ._values import Column, Shape, arrow_array, key_bytes, number_keys, numpy_column
+from ._values import Column, Shape, Stored, arrow_array, key_bytes, number_keys, numpy_column
 
 _MOST_KEYS = 4096  # for one call of the library; their rows are in memory together
 
@@ -50,15 +50,19 @@ class _Reader:
             lib.library().stromkv_reader_close(self.reader)
 
 
-def read_many(call: Callable[[Any, Any, int], int], keys: Sequence[bytes]) -> Tuple[int, List[Optional[bytes]]]:
-    """The status, and the images of the rows; None for a missing row."""
+def stored_row(row: lib.Row) -> Stored:
+    return Stored(ctypes.string_at(row.key.data, row.key.bytes), ctypes.string_at(row.data, row.bytes), row.form != 0)
+
+
+def read_many(call: Callable[[Any, Any, int], int], keys: Sequence[bytes]) -> Tuple[int, List[Optional[Stored]]]:
+    """The status, and the rows; None for a missing row."""
     held = [ctypes.create_string_buffer(key, max(len(key), 1)) for key in keys]
     wanted = (lib.Key * len(keys))(*[lib.Key(ctypes.addressof(buffer), len(key)) for buffer, key in zip(held, keys)])
     rows = (lib.Row * len(keys))()
     status = call(wanted, rows, len(keys))
     if status != lib.OK:
         return status, []
-    return status, [ctypes.string_at(row.data, row.bytes) if row.status == lib.OK else None for row in rows]
+    return status, [stored_row(row) if row.status == lib.OK else None for row in rows]
 
 
 def read_numbers(reader: "_Reader", keys: Any) -> Optional[List[Any]]:
@@ -67,7 +71,7 @@ def read_numbers(reader: "_Reader", keys: Any) -> Optional[List[Any]]:
     import numpy
 
     shape, width = reader.region.shape, keys.dtype.itemsize
-    whole = shape.image_bytes
+    whole = shape.payload_bytes
     if whole == 0 or len(keys) == 0:
         return None
     wanted = numpy.empty(min(len(keys), _MOST_KEYS), numpy.dtype(lib.Key))
@@ -78,17 +82,18 @@ def read_numbers(reader: "_Reader", keys: Any) -> Optional[List[Any]]:
         wanted["data"][:count] = keys.ctypes.data + numpy.arange(begin, begin + count, dtype="u8") * width
         wanted["bytes"] = width
         status = lib.library().stromkv_get_many(reader.reader, wanted.ctypes.data, rows.ctypes.data, count)
-        if status != lib.OK or (rows["status"][:count] != lib.OK).any() or (rows["bytes"][:count] != whole).any():
+        got = rows[:count]
+        if status != lib.OK or (got["status"] != lib.OK).any() or (got["form"] != 0).any() or (got["bytes"] != whole).any():
             return None
-        pieces += map(ctypes.string_at, rows["data"][:count].tolist(), itertools.repeat(whole))
-    return shape.split(numpy.frombuffer(b"".join(pieces), "u1"))
+        pieces += map(ctypes.string_at, got["data"].tolist(), itertools.repeat(whole))
+    return shape.split(keys.view("u1"), numpy.frombuffer(b"".join(pieces), "u1"))
 
 
-def in_form(shape: Shape, images: Sequence[Optional[bytes]], form: str) -> Any:
+def in_form(shape: Shape, found: Sequence[Optional[Stored]], form: str) -> Any:
     """`form`: "rows", "numpy" or "arrow"."""
     if form == "rows":
-        return [None if image is None else shape.row(image) for image in images]
-    return as_columns(shape, shape.stored_columns(images), form)
+        return [None if row is None else shape.row(row) for row in found]
+    return as_columns(shape, shape.stored_columns(found), form)
 
 
 def check_form(form: str) -> None:
@@ -170,22 +175,22 @@ class Table:
         """The current number of rows."""
         return int(lib.library().stromkv_row_count(self._current().table))
 
-    def _images(self, keys: Iterable[Any]) -> Tuple[Shape, List[Optional[bytes]]]:
+    def _rows(self, keys: Iterable[Any]) -> Tuple[Shape, List[Optional[Stored]]]:
         wanted = list(keys)
         for attempt in range(3):
             reader = self._reader()
             shape = reader.region.shape
             bytes_of = [key_bytes(shape.columns[shape.key], key) for key in wanted]
-            images: List[Optional[bytes]] = []
+            found: List[Optional[Stored]] = []
             status = lib.OK
             for begin in range(0, len(bytes_of), _MOST_KEYS):
                 status, some = read_many(lambda *arguments: lib.library().stromkv_get_many(reader.reader, *arguments),
                                          bytes_of[begin:begin + _MOST_KEYS])
                 if status != lib.OK:
                     break
-                images += some
+                found += some
             if status == lib.OK:
-                return shape, images
+                return shape, found
             if status != lib.MOVED or attempt == 2:
                 raise lib.failure(status)
             self._attach_again(reader.region)
@@ -193,8 +198,8 @@ class Table:
 
     def get(self, key: Any) -> Optional[Dict[str, Any]]:
         """The row with this key; None if there is none."""
-        shape, images = self._images([key])
-        return None if images[0] is None else shape.row(images[0])
+        shape, found = self._rows([key])
+        return None if found[0] is None else shape.row(found[0])
 
     def mget(self, keys: Iterable[Any], form: str = "rows") -> Any:
         """Rows in the order of the keys. form "rows": a list, with None for keys without a row. "numpy": a dict of
@@ -208,8 +213,8 @@ class Table:
             stored = None if numbers is None else read_numbers(reader, numbers)
             if stored is not None:
                 return as_columns(shape, stored, form)
-        shape, images = self._images(wanted)
-        return in_form(shape, images, form)
+        shape, found = self._rows(wanted)
+        return in_form(shape, found, form)
 
     def scan(self) -> Iterator[Dict[str, Any]]:
         """All rows, in no particular order. Rows that the server moves meanwhile may be returned twice or not at
@@ -218,7 +223,7 @@ class Table:
         library, row = lib.library(), lib.Row()
         library.stromkv_scan_begin(reader.reader)
         while (status := library.stromkv_scan_next(reader.reader, ctypes.byref(row))) == lib.OK:
-            yield reader.region.shape.row(ctypes.string_at(row.data, row.bytes))
+            yield reader.region.shape.row(stored_row(row))
         if status != lib.NOT_FOUND:
             raise lib.failure(status)
 

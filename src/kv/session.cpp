@@ -11,10 +11,11 @@
 
 #include "kv/attach.hpp"
 #include "kv/channel.hpp"
+#include "kv/fields.hpp"
 #include "kv/session.hpp"
 #include "kv/stromkv.h"
 #include "store/message/message.hpp"
-#include "store/rows/row_image.hpp"
+#include "store/rows/shape.hpp"
 
 namespace message = strom::store::message;
 namespace rows = strom::store::rows;
@@ -24,6 +25,7 @@ struct stromkv_session {
   rows::Shape shape;
   std::vector<stromkv_column> columns;
   std::vector<rows::Cell> cells;
+  std::string keys;  // of the rows of the last call
   uint32_t next_tag = 1;
   std::string output, input;
   size_t taken = 0;  // bytes of `input` that were processed
@@ -342,13 +344,24 @@ stromkv_status stromkv_session_get_many(stromkv_session* session, const stromkv_
     message::Request request;
     request.kind = Kind::kGetMany;
     request.tag = session->next_tag++;
-    for (size_t i = 0; i < count; ++i) request.keys.push_back(view(keys[i]));
+    session->keys.clear();
+    for (size_t i = 0; i < count; ++i) {
+      request.keys.push_back(view(keys[i]));
+      session->keys.append(request.keys.back());
+    }
     session->output.clear();
     message::append_request(request, &session->output);
+    const char* key = session->keys.data();
     stromkv_status worst = STROMKV_OK;
     const stromkv_status status =
         exchange(session, Kind::kGetMany, count, [&](size_t i, const message::Answer& answer) {
-          rows[i] = {status_of(answer.outcome), keys[i], answer.body.data(), answer.body.size(), answer.number};
+          rows[i] = {status_of(answer.outcome),
+                     {key, keys[i].bytes},
+                     answer.body.data(),
+                     answer.body.size(),
+                     answer.number & ~message::kHasNulls,
+                     answer.number / message::kHasNulls};
+          key += keys[i].bytes;
           if (rows[i].status > STROMKV_NOT_FOUND) worst = rows[i].status;
         });
     return status != STROMKV_OK ? status : worst;
@@ -363,12 +376,7 @@ stromkv_status stromkv_session_get(stromkv_session* session, stromkv_key key, st
 
 stromkv_status stromkv_session_fields(const stromkv_session* session, const stromkv_row* row, stromkv_field* fields) {
   if (session == nullptr || row == nullptr || fields == nullptr) return STROMKV_INVALID;
-  std::string_view bytes(static_cast<const char*>(row->data), row->bytes);
-  auto& cells = const_cast<stromkv_session*>(session)->cells;
-  if (!rows::take_row(session->shape, &bytes, cells) || !bytes.empty()) return STROMKV_CORRUPT;
-  for (size_t i = 0; i < cells.size(); ++i)
-    fields[i] = cells[i].is_null ? stromkv_field{nullptr, 0} : stromkv_field{cells[i].data, cells[i].bytes};
-  return STROMKV_OK;
+  return strom::kv::split_row(session->shape, *row, const_cast<stromkv_session*>(session)->cells, fields);
 }
 
 stromkv_status stromkv_session_put(stromkv_session* session, const stromkv_value* values, int* is_new) {

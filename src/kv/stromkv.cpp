@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "kv/attach.hpp"
+#include "kv/fields.hpp"
 #include "kv/message_transport.hpp"
 #include "kv/rdma_transport.hpp"
 #include "kv/tcp.hpp"
@@ -26,7 +27,7 @@
 #include "store/region/check.hpp"
 #include "store/region/far_reader.hpp"
 #include "store/region/reader.hpp"
-#include "store/rows/row_image.hpp"
+#include "store/rows/shape.hpp"
 
 namespace region = strom::store::region;
 namespace rows = strom::store::rows;
@@ -174,10 +175,13 @@ stromkv_status attach_far(std::unique_ptr<region::Transport> transport, stromkv*
 struct Buffer {
   std::vector<uint64_t> words = std::vector<uint64_t>(kFirstBuffer / sizeof(uint64_t));
 
+  void lend_to(region::Value* value) {
+    value->buffer = words.data();
+    value->capacity = words.size() * sizeof(uint64_t);
+  }
   region::Value value() {
     region::Value value;
-    value.buffer = words.data();
-    value.capacity = words.size() * sizeof(uint64_t);
+    lend_to(&value);
     return value;
   }
   /// False: no valid record is so large.
@@ -217,6 +221,20 @@ stromkv_status status_of(const stromkv_reader& reader, region::GetResult result)
   }
 }
 
+/// Sets a row as clients see it, one field after the other, since a copy of a row that was just made waits for its
+/// parts. A found row's key is that of its record, since the caller's may go before the row does.
+void set_row(stromkv_status status, stromkv_key key, const region::Value& value, stromkv_row* row) {
+  const bool is_found = status == STROMKV_OK;
+  row->status = status;
+  row->key.data =
+      is_found ? static_cast<const uint8_t*>(value.payload) - region::padded(key.bytes, sizeof(uint64_t)) : key.data;
+  row->key.bytes = key.bytes;
+  row->data = value.payload;
+  row->bytes = value.bytes;
+  row->generation = value.generation;
+  row->form = value.has_nulls ? 1 : 0;
+}
+
 /// The status for the result of a transport's reader.
 stromkv_status status_of_far(const stromkv_reader& reader, region::GetResult result) {
   switch (result) {
@@ -252,7 +270,7 @@ stromkv_status get_far(stromkv_reader* reader, const stromkv_key* keys, stromkv_
   region::Value values[kTogether];
   for (size_t i = 0; i < count; ++i) {
     wanted[i] = {keys[i].data, keys[i].bytes};
-    values[i] = buffer_of(i)->value();
+    buffer_of(i)->lend_to(&values[i]);
   }
   reader->far->get_many(wanted, values, count);
   for (size_t i = 0; i < count; ++i) {
@@ -261,8 +279,7 @@ stromkv_status get_far(stromkv_reader* reader, const stromkv_key* keys, stromkv_
       values[i] = buffer_of(i)->value();
       reader->far->get(wanted[i], values[i]);
     }
-    rows[i] = {status_of_far(*reader, values[i].result), keys[i], values[i].payload, values[i].bytes,
-               values[i].generation};
+    set_row(status_of_far(*reader, values[i].result), keys[i], values[i], &rows[i]);
   }
   return look_at_far_clock(reader);
 }
@@ -281,8 +298,7 @@ stromkv_status scan_far(stromkv_reader* reader, stromkv_row* row) {
     if (const stromkv_status look = look_at_far_clock(reader); look != STROMKV_OK) return look;
   }
   const region::FarRow& found = reader->found[reader->next_found++];
-  *row = {
-      STROMKV_OK, {found.key.data, found.key.bytes}, found.value.payload, found.value.bytes, found.value.generation};
+  set_row(STROMKV_OK, {found.key.data, found.key.bytes}, found.value, row);
   return STROMKV_OK;
 }
 
@@ -300,7 +316,7 @@ stromkv_status get(stromkv_reader* reader, stromkv_key key, Buffer* buffer, stro
     result = reader->reader->get({key.data, key.bytes}, value);
     if (result == region::GetResult::kSmallBuffer && !buffer->grow(value.bytes)) break;
   }
-  *row = {status_of(*reader, result), key, value.payload, value.bytes, value.generation};
+  set_row(status_of(*reader, result), key, value, row);
   return row->status;
 }
 
@@ -458,7 +474,7 @@ stromkv_status stromkv_get_many(stromkv_reader* reader, const stromkv_key* keys,
       }
       for (size_t i = 0; i < part; ++i) {
         wanted[i] = {keys[begin + i].data, keys[begin + i].bytes};
-        values[i] = buffer_of(i)->value();
+        buffer_of(i)->lend_to(&values[i]);
       }
       reader->reader->get_many(wanted, values, part);
       for (size_t i = 0; i < part; ++i) {
@@ -466,8 +482,7 @@ stromkv_status stromkv_get_many(stromkv_reader* reader, const stromkv_key* keys,
         if (values[i].result == region::GetResult::kSmallBuffer)
           get(reader, keys[begin + i], buffer_of(i), &row);
         else
-          row = {status_of(*reader, values[i].result), keys[begin + i], values[i].payload, values[i].bytes,
-                 values[i].generation};
+          set_row(status_of(*reader, values[i].result), keys[begin + i], values[i], &row);
         if (row.status > STROMKV_NOT_FOUND) worst = row.status;
       }
     }
@@ -479,12 +494,7 @@ stromkv_status stromkv_get_many(stromkv_reader* reader, const stromkv_key* keys,
 
 stromkv_status stromkv_fields(const stromkv_reader* reader, const stromkv_row* row, stromkv_field* fields) {
   if (reader == nullptr || row == nullptr || fields == nullptr) return STROMKV_INVALID;
-  std::string_view bytes(static_cast<const char*>(row->data), row->bytes);
-  auto& cells = const_cast<stromkv_reader*>(reader)->cells;
-  if (!rows::take_row(reader->table->shape, &bytes, cells) || !bytes.empty()) return STROMKV_CORRUPT;
-  for (size_t i = 0; i < cells.size(); ++i)
-    fields[i] = cells[i].is_null ? stromkv_field{nullptr, 0} : stromkv_field{cells[i].data, cells[i].bytes};
-  return STROMKV_OK;
+  return strom::kv::split_row(reader->table->shape, *row, const_cast<stromkv_reader*>(reader)->cells, fields);
 }
 
 void stromkv_scan_begin(stromkv_reader* reader) {
@@ -524,7 +534,7 @@ stromkv_status stromkv_scan_next(stromkv_reader* reader, stromkv_row* row) {
         ++reader->bucket;
       }
       if (result == region::GetResult::kNotFound) continue;
-      *row = {status_of(*reader, result), {key.data, key.bytes}, value.payload, value.bytes, value.generation};
+      set_row(status_of(*reader, result), {key.data, key.bytes}, value, row);
       return row->status;
     }
   } catch (const std::bad_alloc&) {

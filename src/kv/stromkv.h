@@ -87,13 +87,17 @@ typedef struct stromkv_key {
   size_t bytes;
 } stromkv_key;
 
-/* A row. Its bytes are valid until the reader's next call. */
+/*
+ * A row. Its bytes, those of its key included, are valid until the reader's next call. data and form are for
+ * stromkv_fields().
+ */
 typedef struct stromkv_row {
   stromkv_status status; /* set by stromkv_get_many */
   stromkv_key key;
   const void* data;
   size_t bytes;
   uint32_t generation; /* differs for each version of a row */
+  uint32_t form;       /* 1: data begins with a bitmap of NULLs */
 } stromkv_row;
 
 typedef struct stromkv_field {
@@ -107,7 +111,7 @@ void stromkv_reader_close(stromkv_reader* reader);
 stromkv_status stromkv_get(stromkv_reader* reader, stromkv_key key, stromkv_row* row);
 /* Gets several rows, whose memory is prefetched together. STROMKV_OK when each row's status is OK or NOT_FOUND. */
 stromkv_status stromkv_get_many(stromkv_reader* reader, const stromkv_key* keys, stromkv_row* rows, size_t count);
-/* Splits a row into fields, one for each column. */
+/* Splits a row into fields, one for each column. That of the key's column is row->key. */
 stromkv_status stromkv_fields(const stromkv_reader* reader, const stromkv_row* row, stromkv_field* fields);
 
 /*

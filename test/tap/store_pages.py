@@ -194,6 +194,29 @@ def full_device():
     equal(query("SELECT pgstrom.store_check('plain')"), [(ROWS,)], "the table is whole")
 
 
+def lost_region():
+    """A region that could not be made anew, since there was no memory, is made later."""
+    attach = "SELECT count(*) FROM pgstrom.kv_attach('published')"
+    equal(state_of(lambda: query(attach)), None, "there is a region")
+    FULL.touch()
+    equal(state_of(lambda: query("SELECT pgstrom.kv_rotate('published')")), "53200", "no memory for the next one")
+    equal(state_of(lambda: query(attach)), "55000", "so there is none")
+    log = cluster.data / "server.log"
+    ok(wait_until(lambda: "a published region could not be made again" in log.read_text(errors="replace"), 60), "an attempt that fails")
+    equal(state_of(lambda: query(attach)), "55000", "there still is none")
+    FULL.unlink()
+    with connect() as session:
+        session.execute("UPDATE published SET n = n WHERE id < 100")
+    ok(wait_until(lambda: state_of(lambda: query(attach)) is None, 60), "it comes back by itself")
+    equal(query("SELECT pgstrom.store_check('published')"), [(ROWS,)], "with all rows")
+    # An option that is taken back takes the region with it.
+    with connect() as session:
+        session.execute("BEGIN")
+        session.execute("ALTER FOREIGN TABLE published OPTIONS (SET kv_access 'false')")
+        session.execute("ROLLBACK")
+    ok(wait_until(lambda: state_of(lambda: query(attach)) is None, 60), "after ROLLBACK it comes back, too")
+
+
 class Crowd:
     """Transfers between rows, whose sum stays; readers that look at it; and whoever takes memory away all the time."""
 
@@ -299,6 +322,7 @@ try:
     row_locks()
     truncate()
     full_device()
+    lost_region()
     Crowd("plain", "id").run()
     Crowd("published", "id").run()
     make_table("keyless", "id int, n int", f"SELECT i, i FROM generate_series(1, {ROWS}) i", primary_key=None)

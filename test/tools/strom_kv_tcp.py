@@ -17,7 +17,7 @@ from checks import BUILD_DIR, done, equal, folder, fresh_database, ok, query, ru
 OUT = folder("strom_kv_tcp")
 os.chmod(OUT, 0o777)
 OK, NOT_FOUND, MOVED, DROPPED, SILENT, REFUSED, UNSUPPORTED, IO, CONFLICT, DENIED = 0, 1, 2, 3, 4, 6, 8, 9, 12, 13
-HELLO = b"SROMMSG\0" + struct.pack("<II", 1, 0)
+HELLO = b"SROMMSG\0" + struct.pack("<II", 2, 0)
 
 
 def set_up(addresses, port=0):
@@ -41,7 +41,18 @@ class Key(ctypes.Structure):
 
 
 class Row(ctypes.Structure):
-    _fields_ = (("status", ctypes.c_int), ("key", Key), ("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t), ("generation", ctypes.c_uint32))
+    _fields_ = (("status", ctypes.c_int), ("key", Key), ("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t), ("generation", ctypes.c_uint32), ("form", ctypes.c_uint32))
+
+
+class Field(ctypes.Structure):
+    _fields_ = (("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t))
+
+
+def fields_of(call, owner, count, row):
+    """The stored values of a row; None for NULL."""
+    fields = (Field * count)()
+    equal(call(owner, ctypes.byref(row), fields), 0, "a row is taken apart")
+    return [None if field.data is None else ctypes.string_at(field.data, field.bytes) for field in fields]
 
 
 class Value(ctypes.Structure):
@@ -85,12 +96,12 @@ class Session:
     def get(self, number):
         row = Row()
         status = library.stromkv_session_get(self.session, Key(int4(number), 4), ctypes.byref(row))
-        return (status, ctypes.string_at(row.data, row.bytes), row.generation) if status == 0 else (status, None, 0)
+        return (status, fields_of(library.stromkv_session_fields, self.session, 2, row), row.generation) if status == 0 else (status, None, 0)
 
     def get_many(self, numbers):
         rows = (Row * len(numbers))()
         status = library.stromkv_session_get_many(self.session, (Key * len(numbers))(*[Key(int4(number), 4) for number in numbers]), rows, len(numbers))
-        return status, [(row.status, ctypes.string_at(row.data, row.bytes)) for row in rows]
+        return status, [(row.status, fields_of(library.stromkv_session_fields, self.session, 2, row) if row.status == OK else None) for row in rows]
 
     def delete(self, number):
         return library.stromkv_session_delete(self.session, Key(int4(number), 4))
@@ -156,8 +167,8 @@ def all_kinds(database):
     equal((session.status, session.opening), (OK, ""), "a session")
     equal((session.put(1, 10), session.put(2, 20), query("SELECT sum(n) FROM t", database)), (OK, OK, "30"), "PUT")
     status, row, generation = session.get(1)
-    equal((status, row), (OK, b"\0" + int4(1) + int4(10)), "GET")
-    equal(session.get_many([2, 3, 1]), (OK, [(0, b"\0" + int4(2) + int4(20)), (1, b""), (0, b"\0" + int4(1) + int4(10))]), "MGET")
+    equal((status, row), (OK, [int4(1), int4(10)]), "GET")
+    equal(session.get_many([2, 3, 1]), (OK, [(0, [int4(2), int4(20)]), (1, None), (0, [int4(1), int4(10)])]), "MGET")
     equal((session.swap(generation, 1, 11), session.swap(generation, 1, 12)), (OK, CONFLICT), "CAS")
     equal((session.delete(2), session.delete(2)), (OK, NOT_FOUND), "DELETE")
     equal(session.statistics().rows, 1, "STAT")
@@ -194,12 +205,15 @@ class Reader:
     def get(self, number):
         row = Row()
         status = library.stromkv_get(self.reader, Key(int4(number), 4), ctypes.byref(row))
-        return (status, ctypes.string_at(row.data, row.bytes)) if status == OK else (status, None)
+        return (status, self.fields(row)) if status == OK else (status, None)
 
     def get_many(self, numbers):
         rows = (Row * len(numbers))()
         status = library.stromkv_get_many(self.reader, (Key * len(numbers))(*[Key(int4(number), 4) for number in numbers]), rows, len(numbers))
-        return status, [(row.status, ctypes.string_at(row.data, row.bytes)) for row in rows] if status == OK else None
+        return status, [(row.status, self.fields(row) if row.status == OK else None) for row in rows] if status == OK else None
+
+    def fields(self, row):
+        return fields_of(library.stromkv_fields, self.reader, library.stromkv_column_count(self.table), row)
 
     def close(self):
         library.stromkv_reader_close(self.reader)
@@ -241,19 +255,19 @@ def reads_of_the_region(database):
     client = Reader(port, token)
     equal((client.status, client.error), (OK, ""), "attached")
     equal(Reader(port, token).status, REFUSED, "a token is good once")
-    equal((client.get(70), client.get(7777)[0]), ((OK, b"\0" + int4(70) + int4(4900)), NOT_FOUND), "get")
-    equal(client.get_many([5, 6000, *range(1, 100)]), (OK, [(OK, b"\0" + int4(5) + int4(25)), (NOT_FOUND, b""), *[(OK, b"\0" + int4(i) + int4(i * i)) for i in range(1, 100)]]), "get of many")
+    equal((client.get(70), client.get(7777)[0]), ((OK, [int4(70), int4(4900)]), NOT_FOUND), "get")
+    equal(client.get_many([5, 6000, *range(1, 100)]), (OK, [(OK, [int4(5), int4(25)]), (NOT_FOUND, None), *[(OK, [int4(i), int4(i * i)]) for i in range(1, 100)]]), "get of many")
     error = ctypes.create_string_buffer(500)
     equal((library.stromkv_verify(client.table, error, 500), b"where it is mapped" in error.value), (UNSUPPORTED, True), "verify")
     with psycopg.connect(dbname=database) as session:
         for i in range(300):
             session.execute("UPDATE r SET n = %s WHERE id = 1", (i,))
             session.commit()
-            if client.get(1) != (OK, b"\0" + int4(1) + int4(i)):
+            if client.get(1) != (OK, [int4(1), int4(i)]):
                 ok(False, "a commit is seen at once", i)
                 break
         session.execute("UPDATE r SET n = -1 WHERE id = 1")
-        equal(client.get(1)[1], b"\0" + int4(1) + int4(299), "changes that are not committed")
+        equal(client.get(1)[1], [int4(1), int4(299)], "changes that are not committed")
         session.rollback()
     torn_reads(database)
     # What takes a region away.
@@ -302,7 +316,7 @@ def torn_reads(database):
     client = Reader(*grant(database, "w"))
     for i in range(3000):
         status, row = client.get(i % 50)
-        if status != OK or struct.unpack("<i", row[1:5])[0] != i % 50 or row[5:9] != row[-4:]:
+        if status != OK or row[0] != int4(i % 50) or row[1] != row[3] or len(set(row[2])) > 1:
             errors.append((i, status, row))
     stop.set()
     writer.join()

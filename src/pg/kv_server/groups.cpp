@@ -235,10 +235,13 @@ void Groups::read(const OpenTable& open, Operation* operation) {
     const bool is_found = value.result == region::GetResult::kFound;
     is_too_much = is_too_much || operation->answer.size() + value.bytes > kMostAnswer;
     if (is_too_much) break;
-    message::append_answer(
-        {request.kind, is_found ? Outcome::kDone : Outcome::kNotFound, request.tag, is_found ? value.generation : 0,
-         is_found ? std::string_view(static_cast<const char*>(value.payload), value.bytes) : std::string_view()},
-        &operation->answer);
+    message::Answer answer{request.kind, Outcome::kNotFound, request.tag, 0, {}};
+    if (is_found) {
+      answer.outcome = Outcome::kDone;
+      answer.number = value.generation | (value.has_nulls ? message::kHasNulls : 0);
+      answer.body = {static_cast<const char*>(value.payload), value.bytes};
+    }
+    message::append_answer(answer, &operation->answer);
   }
   guard([table] { LWLockRelease(table->lock(store::kRegionLock)); });
   operation->is_answered = true;

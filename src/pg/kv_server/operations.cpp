@@ -134,7 +134,7 @@ uint32_t published_generation(const OpenTable& open, std::string_view key) {
   if (region == nullptr) return 0;
   LWLockAcquire(open.table->lock(store::kRegionLock), LW_SHARED);
   const store::region::RecordHeader* record = region->writer.find(key);
-  const uint32_t generation = record != nullptr ? record->generation : 0;
+  const uint32_t generation = record != nullptr ? store::region::generation_of(*record) : 0;
   LWLockRelease(open.table->lock(store::kRegionLock));
   return generation;
 }

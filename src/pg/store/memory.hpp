@@ -61,6 +61,7 @@ struct Shared {
   uint64_t row_count;            // rows that are not ended, including rows of running transactions
   uint64_t oldest_xid;           // lower limit for versions that are not frozen; with epoch
   uint32_t region, last_region;  // numbers: of the published region, 0 = none; of the last one ever
+  uint32_t lacks_region;         // 1: the region has been lost, and may have to be made again
   uint32_t reader_count;         // roles in `readers`; above kMostReaders: too many to list. Under kRegionLock
   Oid readers[kMostReaders];     // roles that may have mapped the region
   rows::RowsState rows;
@@ -105,7 +106,7 @@ struct Table {
 };
 
 inline constexpr uint64_t kMemoryMagic = 0x314D454D54535024, kHeaderBytes = sizeof(Shared) + kLogBuffer;
-inline constexpr uint32_t kMemoryVersion = 7;
+inline constexpr uint32_t kMemoryVersion = 8;
 
 /// True for a foreign table of the wrapper gstore_fdw. May ereport.
 bool is_store_table(Relation relation);

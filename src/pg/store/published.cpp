@@ -16,7 +16,7 @@
 #include "pg/store/transaction.hpp"
 #include "pg/store/visibility.hpp"
 #include "store/huge_pages.hpp"
-#include "store/rows/row_image.hpp"
+#include "store/rows/row_payload.hpp"
 
 namespace strom::pg::store {
 
@@ -68,14 +68,23 @@ void map_region(Table* table, uint32_t number) {
   table->region->writer.set_grow(grow_region, table->region);
 }
 
+static_assert(rows::kMaxRowBytes + rows::kPayloadOverhead <= region::kMaxPayload);
+
 /// The size of the region. Values of variable length have as much room as the table's heap, beside that of the rows.
 region::Plan plan_for(const Table* table, const std::string& description) {
   constexpr uint64_t kVersions = 2;  // one transaction may change every row
-  uint64_t fixed = (table->shape.columns.size() + 7) / 8;
-  for (const rows::Column& column : table->shape.columns)
-    fixed += column.form == rows::Form::kFixed ? column.width : sizeof(uint32_t) + rows::kInlineBytes;
-  const rows::Column& key = table->shape.columns[static_cast<size_t>(table->key())];
-  const uint64_t record = region::record_bytes(key.form == rows::Form::kFixed ? key.width : rows::kInlineBytes, fixed);
+  // A row with a NULL has the bitmap, and one without has every value.
+  const auto key = static_cast<size_t>(table->key());
+  uint64_t most = (table->shape.columns.size() + 7) / 8, key_bytes = 0;
+  for (size_t i = 0; i < table->shape.columns.size(); ++i) {
+    const rows::Column& column = table->shape.columns[i];
+    const bool is_fixed = column.form == rows::Form::kFixed;
+    if (i == key)
+      key_bytes = is_fixed ? column.width : rows::kInlineBytes;
+    else
+      most += is_fixed ? column.width : sizeof(uint32_t) + rows::kInlineBytes;
+  }
+  const uint64_t record = region::record_bytes(key_bytes, most);
   region::Plan plan;
   plan.max_rows = table->shape.max_rows;
   plan.extents_bytes =
@@ -132,6 +141,10 @@ void make_region(Table* table, uint32_t number) {
   table->shared->region_writer = {};
   table->region->writer = region::Writer::create(memory, plan, &table->shared->region_writer);
   table->region->writer.set_grow(grow_region, table->region);
+}
+
+void set_lacks_region(const Table* table, bool lacks) {
+  __atomic_store_n(&table->shared->lacks_region, lacks ? 1U : 0U, __ATOMIC_RELEASE);
 }
 
 /// True if everybody sees the version: its transaction has committed and set the bit, and the version has not ended.
@@ -229,6 +242,7 @@ void build_region(Table* table) {
   const uint32_t before = table->shared->region, number = table->shared->last_region + 1;
   table->shared->last_region = number;
   table->shared->reader_count = 0;
+  set_lacks_region(table, true);  // in case that this fails
   // The new region takes over the state of the previous one.
   if (before != 0) {
     __atomic_store_n(&table->shared->region, 0U, __ATOMIC_RELEASE);
@@ -245,6 +259,7 @@ void build_region(Table* table) {
   table->region->writer.beat(now_us());
   table->region->writer.set_state(region::State::kReady);
   __atomic_store_n(&table->shared->region, number, __ATOMIC_RELEASE);
+  set_lacks_region(table, false);
 }
 
 void drop_region(Table* table) {
@@ -252,8 +267,27 @@ void drop_region(Table* table) {
   if (before == 0) return;
   guard([table] { forget_unchanged(table); });
   unmap_region(table);
+  set_lacks_region(table, true);  // in case that the transaction takes back its change of the option
   __atomic_store_n(&table->shared->region, 0U, __ATOMIC_RELEASE);
   retire_region_file(path_of(table, before), region::State::kDropped);
+}
+
+bool lacks_region(const Table* table) { return __atomic_load_n(&table->shared->lacks_region, __ATOMIC_ACQUIRE) != 0; }
+
+void restore_region(Oid relid) {
+  if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE || !has_memory(relid)) return;
+  Relation relation = try_relation_open(relid, AccessShareLock);
+  if (relation == nullptr) return;
+  const Table* seen = is_store_table(relation) ? open_table(relation) : nullptr;
+  const bool is_lost = seen != nullptr && lacks_region(seen);
+  if (is_lost && !seen->options.kv_access) set_lacks_region(seen, false);
+  const bool is_wanted = is_lost && seen->options.kv_access;
+  table_close(relation, AccessShareLock);
+  if (!is_wanted) return;
+  relation = table_open(relid, AccessExclusiveLock);
+  Table* table = open_table(relation);
+  if (lacks_region(table) && table->options.kv_access) boundary::entry([table] { build_region(table); });
+  table_close(relation, NoLock);
 }
 
 void follow_kv_option(Table* table, Relation relation) {
@@ -279,7 +313,8 @@ void follow_kv_option(Table* table, Relation relation) {
 }
 
 uint64_t record_bytes_of(const Table* table, const rows::Cell* cells) {
-  return region::record_bytes(cells[table->key()].bytes, rows::row_bytes(table->shape, {cells, table->columns.size()}));
+  const rows::PayloadSize payload = rows::payload_size(table->shape, {cells, table->columns.size()});
+  return region::record_bytes(cells[table->key()].bytes, payload.bytes);
 }
 
 uint64_t reserve_extent(const Table* table, Region* to, uint64_t bytes) {
@@ -312,10 +347,11 @@ void publish_row(const Table* table, Region* to, Slot slot, uint64_t extent, con
   const std::span<rows::Cell> row(space.cells, table->columns.size());
   table->rows->read_row(slot, row);
   const rows::Cell& key = space.cells[table->key()];
-  const uint64_t payload = rows::row_bytes(table->shape, row), bytes = region::record_bytes(key.bytes, payload);
-  const std::span<uint8_t> image(reinterpret_cast<uint8_t*>(space.record), bytes);
-  uint8_t* at = region::begin_record(image, key.view(), static_cast<uint32_t>(payload));
-  rows::write_row(table->shape, row, at);
+  const rows::PayloadSize payload = rows::payload_size(table->shape, row);
+  const std::span<uint8_t> image(reinterpret_cast<uint8_t*>(space.record),
+                                 region::record_bytes(key.bytes, payload.bytes));
+  uint8_t* at = region::begin_record(image, key.view(), static_cast<uint32_t>(payload.bytes), payload.has_nulls);
+  rows::write_payload(table->shape, row, payload.has_nulls, at);
   to->writer.publish(image, extent >> kClassBits, false);
 }
 
@@ -329,18 +365,19 @@ void check_region(Table* table) {
   LWLockAcquire(table->lock(kRegionLock), LW_SHARED);
   boundary::entry([=] {
     std::vector<rows::Cell> cells(table->columns.size());
-    std::string image;
+    std::string expected;
     uint64_t found = 0;
-    const auto each = [&](std::string_view key, std::string_view payload, uint32_t) {
+    const auto each = [&](std::string_view key, std::string_view payload, bool has_nulls) {
       const rows::Cell cell = rows::cell_of(key);
       const Slot slot = guard([&] { return find_live(table, cell); });
       if (slot == rows::kNoSlot)
         return Status(ErrorCode::kCorruptFile, "the published region has a row that the table does not have");
       for (uint32_t i = 0; i < cells.size(); ++i) cells[i] = table->rows->read(slot, i);
-      image.clear();
-      rows::append_row(table->shape, cells, &image);
+      const rows::PayloadSize size = rows::payload_size(table->shape, cells);
+      expected.resize(size.bytes);
+      rows::write_payload(table->shape, cells, size.has_nulls, reinterpret_cast<uint8_t*>(expected.data()));
       ++found;
-      if (image == payload) return Status::ok();
+      if (expected == payload && has_nulls == size.has_nulls) return Status::ok();
       return Status(ErrorCode::kCorruptFile, "the published region has another value of a row");
     };
     throw_if_failed(region::check(own->memory, own->bytes, each).status());

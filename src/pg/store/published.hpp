@@ -22,11 +22,16 @@ struct Region {
 /// The table's region; nullptr: none. It does not change while this session has changes of the table.
 Region* region_of(Table* table);
 
-/// Makes a region with the table's rows; it replaces an existing region. No session may have changes of the table. May
-/// throw.
+/// Makes a region with the table's rows; it replaces an existing region. No session may have changes of the table. On
+/// failure the table has no region, and lacks_region() is true. May throw.
 void build_region(Table* table);
 /// Drops the table's region. May throw.
 void drop_region(Table* table);
+
+/// True if the table has lost its region, and should perhaps have one.
+bool lacks_region(const Table* table);
+/// Makes the region of a table that lacks it. Waits until no other session uses the table.
+void restore_region(Oid relid);
 
 void unmap_region(Table* table);
 /// Makes or drops the region according to the table's options, if no other session uses the table. Errors: 55006 (this

@@ -1,11 +1,13 @@
 #include "pg/store/rights_worker.hpp"
 
+#include <exception>
 #include <string>
 #include <vector>
 
 #include "pg/boundary/background_worker.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/store/control.hpp"
+#include "pg/store/published.hpp"
 #include "pg/store/readers.hpp"
 #include "pg/store/server_headers.hpp"
 
@@ -28,16 +30,36 @@ std::vector<Oid> tables_of(Oid database) {
   return found;
 }
 
-/// Each table in a transaction of its own, so that none waits for another. May throw.
+/// Each table has a transaction of its own, so that none waits for another. May throw.
+void run_for(Oid relid, void (*call)(Oid)) {
+  boundary::guard([relid, call] {
+    StartTransactionCommand();
+    PushActiveSnapshot(GetTransactionSnapshot());
+    call(relid);
+    PopActiveSnapshot();
+    CommitTransactionCommand();
+  });
+}
+
+/// After an error, this process starts again. May throw.
 void follow_all_rights() {
-  for (const Oid relid : tables_of(MyDatabaseId))
-    boundary::guard([relid] {
-      StartTransactionCommand();
-      PushActiveSnapshot(GetTransactionSnapshot());
-      follow_rights(relid);
-      PopActiveSnapshot();
-      CommitTransactionCommand();
-    });
+  for (const Oid relid : tables_of(MyDatabaseId)) run_for(relid, follow_rights);
+}
+
+/// After errors, the store's worker starts another process later. May throw.
+void restore_all_regions() {
+  for (const Oid relid : tables_of(MyDatabaseId)) {
+    try {
+      run_for(relid, restore_region);
+    } catch (const std::exception&) {
+      const boundary::RaisableError error = boundary::describe_current_exception();
+      boundary::guard([&error] {
+        ereport(LOG, (errmsg("a published region could not be made again: %s",
+                             error.original != nullptr ? error.original->message : error.message)));
+        AbortCurrentTransaction();
+      });
+    }
+  }
 }
 
 }  // namespace
@@ -75,6 +97,9 @@ void strom_store_rights_worker_main(Datum database) {
   BackgroundWorkerInitializeConnectionByOid(oid, InvalidOid, BGWORKER_BYPASS_ALLOWCONN);
   // Whoever comes to a table while this process waits for it, waits as well.
   boundary::guard([] { SetConfigOption("lock_timeout", "3s", PGC_SUSET, PGC_S_OVERRIDE); });
-  boundary::entry([] { store::follow_all_rights(); });
+  boundary::entry([] {
+    store::follow_all_rights();
+    store::restore_all_regions();
+  });
   proc_exit(0);
 }

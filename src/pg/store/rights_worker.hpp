@@ -1,6 +1,7 @@
 // Takes published regions from roles that have lost the right to read because roles have changed: one has left another,
 // or is no superuser any more. No event trigger reports this. The store's worker notices it, but is connected to no
-// database. So it starts a process in each database that has readers, which looks at their rights and ends.
+// database. So it starts a process in each database that has readers, which looks at their rights and ends. The process
+// also makes regions that were lost because no memory was left.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"

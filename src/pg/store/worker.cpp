@@ -133,13 +133,31 @@ void serve(Table* table) {
   if (is_long || is_old) write_base_file(table, is_old);
 }
 
-/// Has the readers of all tables looked at after a change of roles. Throws.
-void serve_rights() {
-  if (!have_roles_changed()) return;
+/// The databases of tables that have lost their region, when it is time to make it. Each attempt takes the table from
+/// everybody, perhaps in vain. So the pauses between them grow.
+std::set<Oid> databases_without_region() {
+  constexpr int kFirstPauseMs = 10'000, kLongestPauseMs = 320'000;
+  static int pause_ms = kFirstPauseMs;
+  static TimestampTz last_try = 0;
   std::set<Oid> databases;
   for (const auto& [path, table] : tables())
-    if (boundary::guard([table = table.get()] { return has_readers(table); }))
-      databases.insert(database_of_memory(path));
+    if (lacks_region(table.get())) databases.insert(database_of_memory(path));
+  const TimestampTz now = boundary::guard([] { return GetCurrentTimestamp(); });
+  if (databases.empty()) pause_ms = kFirstPauseMs;
+  if (databases.empty() || last_try == 0) last_try = now;
+  if (!TimestampDifferenceExceeds(last_try, now, pause_ms)) return {};
+  last_try = now;
+  pause_ms = std::min(2 * pause_ms, kLongestPauseMs);
+  return databases;
+}
+
+/// Has the readers of all tables looked at after a change of roles, and lost regions made again. Throws.
+void serve_rights() {
+  std::set<Oid> databases = databases_without_region();
+  if (have_roles_changed())
+    for (const auto& [path, table] : tables())
+      if (boundary::guard([table = table.get()] { return has_readers(table); }))
+        databases.insert(database_of_memory(path));
   for (const Oid database : databases) boundary::guard([database] { start_rights_worker(database); });
 }
 

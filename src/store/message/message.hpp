@@ -14,7 +14,7 @@
 namespace strom::store::message {
 
 inline constexpr uint64_t kMagic = 0x47534D4D4F5253;  // "SROMMSG"
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 inline constexpr uint32_t kTokenBytes = 16;
 inline constexpr uint32_t kMostBody = 4 << 20;  // of a frame, without its header
 inline constexpr uint32_t kMostKeyBytes = 2000;
@@ -22,6 +22,7 @@ inline constexpr uint32_t kMostKeys = 256;  // in one request
 inline constexpr uint32_t kMostFields = 1600;
 inline constexpr uint32_t kMostRanges = 256;  // in one request
 inline constexpr uint32_t kTicketBytes = 16;
+inline constexpr uint32_t kHasNulls = 1U << 31;  // see Answer
 
 /// The first bytes of a connection, sent by the client. The answer is a frame of Kind::kHello.
 struct Hello {
@@ -111,12 +112,13 @@ struct Answer {
   Kind kind = Kind::kGet;
   Outcome outcome = Outcome::kDone;
   uint32_t tag = 0;
-  /// For reads: the row's generation. For kPut: 1 = the row is new, 0 = it existed. For kHello: the server's version.
-  /// For kRead and kFarMemory: the region's number, which changes with each rotation.
+  /// For reads: the row's generation, which is below kHasNulls, and kHasNulls. For kPut: 1 = the row is new, 0 = it
+  /// existed. For kHello: the server's version. For kRead and kFarMemory: the region's number, which changes with each
+  /// rotation.
   uint32_t number = 0;
-  /// For reads: the row's image. For kRead: the bytes of all ranges, with zeros where the region has none. For kHello:
-  /// the description of rows. For kStatistics: numbers of 8 bytes, in Statistics' order. For errors: the SQLSTATE (5
-  /// bytes) and the message.
+  /// For reads: the row's payload as in the published region. With kHasNulls it begins with a bitmap. For kRead: the
+  /// bytes of all ranges, with zeros where the region has none. For kHello: the description of rows. For kStatistics:
+  /// numbers of 8 bytes, in Statistics' order. For errors: the SQLSTATE (5 bytes) and the message.
   std::string_view body = {};
 
   bool operator==(const Answer&) const = default;

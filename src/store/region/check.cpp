@@ -41,7 +41,7 @@ class Checker {
     counts.payload_bytes += payload_bytes(record);
     if (!each_) return Status::ok();
     const char* payload = key + padded(key_bytes(record), sizeof(uint64_t));
-    return each_({key, key_bytes(record)}, {payload, payload_bytes(record)}, record.generation);
+    return each_({key, key_bytes(record)}, {payload, payload_bytes(record)}, has_nulls(record));
   }
 
   CheckCounts counts;

@@ -15,7 +15,7 @@ struct CheckCounts {
   uint64_t first_bucket = 0, second_bucket = 0, third_bucket = 0, stash = 0;  // number of keys found in each
 };
 
-using EachRecord = std::function<Status(std::string_view key, std::string_view payload, uint32_t generation)>;
+using EachRecord = std::function<Status(std::string_view key, std::string_view payload, bool has_nulls)>;
 
 /// Checks the region, which nobody may change meanwhile. Errors: kCorruptFile, which names the bucket, the slot and the
 /// offset. `each` may be empty; its first failure ends the check.

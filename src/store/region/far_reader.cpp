@@ -160,9 +160,7 @@ bool FarReader::settle(const Candidate& candidate, Key key, Value& value) const 
     return true;
   }
   std::memcpy(value.buffer, record, candidate.bytes);
-  value.payload = static_cast<const uint8_t*>(value.buffer) + sizeof(header) + padded(key.bytes, sizeof(uint64_t));
-  value.bytes = payload_bytes(header);
-  value.generation = header.generation;
+  open_record(value.buffer, value);
   value.is_found = true;
   value.result = GetResult::kFound;
   return true;
@@ -271,13 +269,8 @@ GetResult FarReader::read_block(uint64_t bucket, uint64_t* next, std::vector<Far
   }
   arena_ = std::move(kept);
   for (const Candidate& candidate : whole) {
-    const auto* record = reinterpret_cast<const uint8_t*>(&arena_[candidate.at]);
-    RecordHeader header;
-    std::memcpy(&header, record, sizeof(header));
-    FarRow row{{record + sizeof(header), key_bytes(header)}, {}};
-    row.value.payload = record + sizeof(header) + padded(row.key.bytes, sizeof(uint64_t));
-    row.value.bytes = payload_bytes(header);
-    row.value.generation = header.generation;
+    FarRow row{};
+    row.key = open_record(&arena_[candidate.at], row.value);
     row.value.is_found = true;
     row.value.result = GetResult::kFound;
     rows->push_back(row);

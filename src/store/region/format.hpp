@@ -11,7 +11,7 @@
 namespace strom::store::region {
 
 inline constexpr uint64_t kMagic = 0x31564B4D4F525453;  // "STROMKV1"
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 inline constexpr size_t kHeaderBytes = 4096;
 
 /// The state of a region, in `Header::state`.
@@ -98,15 +98,22 @@ inline Place unpack_place(uint64_t place) {
 /// Precedes the key of a record. Key and payload follow, each padded with zeros to a multiple of 8 bytes. The whole is
 /// padded to a multiple of kUnit.
 struct RecordHeader {
-  uint32_t sizes;       // bytes of the payload (low 21 bits) and of the key (high 11 bits)
-  uint32_t generation;  // differs for each version of a key; never 0
+  uint32_t sizes;    // bytes of the payload (low 21 bits) and of the key (high 11 bits)
+  uint32_t version;  // the generation (low 31 bits), and kHasNulls
 };
+
+/// The payload begins with a bitmap of NULLs.
+inline constexpr uint32_t kHasNulls = 1U << 31;
+inline constexpr uint32_t kMaxGeneration = kHasNulls - 1;
 
 inline constexpr uint32_t kPayloadBits = 21;
 inline constexpr uint32_t kMaxPayload = (1U << kPayloadBits) - 1, kMaxKey = 2047;
 
 inline uint32_t payload_bytes(const RecordHeader& header) { return header.sizes & ((1U << kPayloadBits) - 1); }
 inline uint32_t key_bytes(const RecordHeader& header) { return header.sizes >> kPayloadBits; }
+/// Differs for each version of a key; never 0.
+inline uint32_t generation_of(const RecordHeader& header) { return header.version & kMaxGeneration; }
+inline bool has_nulls(const RecordHeader& header) { return (header.version & kHasNulls) != 0; }
 constexpr uint64_t padded(uint64_t bytes, uint64_t to) { return (bytes + to - 1) / to * to; }
 constexpr uint64_t record_bytes(uint64_t key, uint64_t payload) {
   return padded(sizeof(RecordHeader) + padded(key, sizeof(uint64_t)) + padded(payload, sizeof(uint64_t)), kUnit);

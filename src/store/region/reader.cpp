@@ -127,9 +127,7 @@ Reader::Probe Reader::read_record(const Entry& entry, uint64_t bucket, Key key, 
   const auto& header = *static_cast<const RecordHeader*>(value.buffer);
   const auto* read_key = static_cast<const uint8_t*>(value.buffer) + sizeof(RecordHeader);
   if (key_bytes(header) != key.bytes || std::memcmp(read_key, key.data, key.bytes) != 0) return Probe::kAbsent;
-  value.payload = read_key + padded(key.bytes, sizeof(uint64_t));
-  value.bytes = payload_bytes(header);
-  value.generation = header.generation;
+  open_record(value.buffer, value);
   return Probe::kFound;
 }
 
@@ -143,11 +141,7 @@ GetResult Reader::read_entry(uint64_t bucket, uint32_t slot, Value& value, Key* 
     const Probe copied = copy_record(entry, bucket, value);
     if (copied == Probe::kSmallBuffer) return GetResult::kSmallBuffer;
     if (copied == Probe::kFound) {
-      const auto& header = *static_cast<const RecordHeader*>(value.buffer);
-      *key = {&header + 1, key_bytes(header)};
-      value.payload = static_cast<const uint8_t*>(key->data) + padded(key->bytes, sizeof(uint64_t));
-      value.bytes = payload_bytes(header);
-      value.generation = header.generation;
+      *key = open_record(value.buffer, value);
       return GetResult::kFound;
     }
     ++counts_.retries;

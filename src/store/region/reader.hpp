@@ -26,6 +26,7 @@ struct Value {
   size_t bytes = 0;        // of the payload
   const void* payload = nullptr;
   uint32_t generation = 0;
+  bool has_nulls = false;  // the payload begins with a bitmap of NULLs
   bool is_found = false;
   GetResult result = GetResult::kNotFound;
 };
@@ -34,6 +35,17 @@ struct Key {
   const void* data;
   size_t bytes;
 };
+
+/// Points a value to the payload of a record, whose sizes have been checked. Returns the record's key.
+inline Key open_record(const void* record, Value& value) {
+  const auto& header = *static_cast<const RecordHeader*>(record);
+  const Key key{&header + 1, key_bytes(header)};
+  value.payload = static_cast<const uint8_t*>(key.data) + padded(key.bytes, sizeof(uint64_t));
+  value.bytes = payload_bytes(header);
+  value.generation = generation_of(header);
+  value.has_nulls = has_nulls(header);
+  return key;
+}
 
 /// Counts the reads that a one-sided reader over a network would have done.
 struct ReaderCounts {

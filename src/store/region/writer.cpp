@@ -50,8 +50,8 @@ uint64_t extents_for(uint64_t rows, uint64_t record) {
   return (rows + rows / 8 + kWaiting) * bytes_of_class(class_of(record));
 }
 
-uint8_t* begin_record(std::span<uint8_t> image, std::string_view key, uint32_t payload) noexcept {
-  const RecordHeader header{static_cast<uint32_t>(payload | (key.size() << kPayloadBits)), 0};
+uint8_t* begin_record(std::span<uint8_t> image, std::string_view key, uint32_t payload, bool has_nulls) noexcept {
+  const RecordHeader header{static_cast<uint32_t>(payload | (key.size() << kPayloadBits)), has_nulls ? kHasNulls : 0};
   uint8_t* at = image.data();
   std::memset(at, 0, image.size());
   std::memcpy(at, &header, sizeof(header));
@@ -59,8 +59,8 @@ uint8_t* begin_record(std::span<uint8_t> image, std::string_view key, uint32_t p
   return at + sizeof(header) + padded(key.size(), sizeof(uint64_t));
 }
 
-void encode_record(std::span<uint8_t> image, std::string_view key, std::string_view payload) {
-  uint8_t* at = begin_record(image, key, static_cast<uint32_t>(payload.size()));
+void encode_record(std::span<uint8_t> image, std::string_view key, std::string_view payload, bool has_nulls) {
+  uint8_t* at = begin_record(image, key, static_cast<uint32_t>(payload.size()), has_nulls);
   if (!payload.empty()) std::memcpy(at, payload.data(), payload.size());
 }
 
@@ -277,9 +277,9 @@ void Writer::move_along(const Path& path) noexcept {
 }
 
 uint32_t Writer::publish(std::span<uint8_t> image, uint64_t offset, bool is_reserved_row) noexcept {
-  if (++state_->generation == 0) ++state_->generation;
+  const uint32_t generation = state_->generation = state_->generation % kMaxGeneration + 1;
   auto& record = *reinterpret_cast<RecordHeader*>(image.data());
-  record.generation = state_->generation;
+  record.version = (record.version & kHasNulls) | generation;
   const uint64_t sum = sum_of(*header_, image.data(), image.size());
   const std::string_view key(reinterpret_cast<const char*>(&record + 1), key_bytes(record));
   const KeyHash hash = locate(*header_, key.data(), key.size());
@@ -291,7 +291,7 @@ uint32_t Writer::publish(std::span<uint8_t> image, uint64_t offset, bool is_rese
     set_entry(spot, place, sum);
     retire(before, now_us());
     if (is_reserved_row) --state_->reserved_rows;
-    return record.generation;
+    return generation;
   }
   bool is_placed = make_room(hash, &spot);
   for (uint64_t i = 0; i < kStashBuckets && !is_placed; ++i)
@@ -307,7 +307,7 @@ uint32_t Writer::publish(std::span<uint8_t> image, uint64_t offset, bool is_rese
     // Somebody has chosen keys that collide. The region has to be made again, with other seeds.
     set_state(State::kMoved);
   }
-  return record.generation;
+  return generation;
 }
 
 bool Writer::erase(std::string_view key) noexcept {

@@ -60,9 +60,9 @@ struct WriterState {
 
 /// Encodes a key and its payload as a record for Writer::publish(). `image` has record_bytes() bytes and is aligned to
 /// 8 bytes.
-void encode_record(std::span<uint8_t> image, std::string_view key, std::string_view payload);
+void encode_record(std::span<uint8_t> image, std::string_view key, std::string_view payload, bool has_nulls = false);
 /// The same without the payload, whose bytes the caller writes to the returned address.
-uint8_t* begin_record(std::span<uint8_t> image, std::string_view key, uint32_t payload) noexcept;
+uint8_t* begin_record(std::span<uint8_t> image, std::string_view key, uint32_t payload, bool has_nulls) noexcept;
 
 class Writer {
  public:

@@ -1,4 +1,4 @@
-// Converts rows to bytes, for the redo log, the base file and the published region: docs/format/store.md.
+// Converts rows to bytes, for the redo log and the base file: docs/format/store.md.
 #pragma once
 
 #include <span>

@@ -29,7 +29,7 @@ TEST(Region, FollowsAMapOverRandomChanges) {
     std::map<std::string, std::string> model;
     follow_random_changes(region, slots, reader, model);
     if (HasFatalFailure()) return;
-    const auto counts = check(region.memory(), region.bytes(), [&](auto key, auto payload, uint32_t) {
+    const auto counts = check(region.memory(), region.bytes(), [&](auto key, auto payload, bool) {
       const auto found = model.find(std::string(key));
       if (found == model.end() || found->second != payload) return Status(ErrorCode::kInternal, "another row");
       return Status::ok();
@@ -110,6 +110,25 @@ TEST(Region, AForeignHeaderIsRefused) {
   EXPECT_EQ(check_header(region.memory(), region.bytes()).code(), ErrorCode::kUnsupported);
   header.version = kVersion + 1;
   EXPECT_EQ(check_header(region.memory(), region.bytes()).code(), ErrorCode::kUnsupported);
+}
+
+TEST(Region, ARecordTellsWhetherThereAreNulls) {
+  TestRegion region(10);
+  // Generations begin again before they reach that bit.
+  region.state().generation = kMaxGeneration - 2;
+  TestReader reader(region);
+  for (uint32_t i = 0; i < 6; ++i) {
+    const bool wanted = i % 2 != 0;
+    ASSERT_TRUE(region.put("key", "value", wanted).is_ok());
+    ASSERT_EQ(reader.get("key"), GetResult::kFound);
+    EXPECT_EQ(reader.payload(), "value");
+    EXPECT_EQ(reader.value.has_nulls, wanted);
+    EXPECT_EQ(reader.value.generation, i < 2 ? kMaxGeneration - 1 + i : i - 1);
+    const auto counts = check(region.memory(), region.bytes(), [&](auto, auto, bool has_nulls) {
+      return has_nulls == wanted ? Status::ok() : Status(ErrorCode::kInternal, "another form");
+    });
+    EXPECT_TRUE(counts.is_ok());
+  }
 }
 
 TEST(Region, AMovedRegionIsNotRead) {

@@ -48,10 +48,10 @@ class TestRegion {
   uint8_t* memory() { return memory_; }
   uint64_t bytes() const { return bytes_; }
 
-  Status put(std::string_view key, std::string_view payload) {
+  Status put(std::string_view key, std::string_view payload, bool has_nulls = false) {
     std::vector<uint64_t> words(record_bytes(key.size(), payload.size()) / sizeof(uint64_t));
     const std::span<uint8_t> image(reinterpret_cast<uint8_t*>(words.data()), words.size() * sizeof(uint64_t));
-    encode_record(image, key, payload);
+    encode_record(image, key, payload, has_nulls);
     const bool is_new = writer_->find(key) == nullptr;
     if (is_new) STROM_TRY(writer_->reserve_row());
     auto offset = writer_->reserve(image.size());
