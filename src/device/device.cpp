@@ -54,6 +54,10 @@ Status Stream::run_tiles(engine::block::TileState* states, engine::block::RunRes
   return module_->check(module_->table().run_tiles(stream_.get(), states, results, count), "start a kernel on the GPU");
 }
 
+Status Stream::run_copies(const engine::block::BlockCopy* copies, uint32_t count) const {
+  return module_->check(module_->table().run_copies(stream_.get(), copies, count), "start a kernel on the GPU");
+}
+
 Status Stream::run_pages(const engine::block::PageTask* task, uint32_t count) const {
   return module_->check(module_->table().run_pages(stream_.get(), task, count), "start a kernel on the GPU");
 }

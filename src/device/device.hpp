@@ -79,6 +79,7 @@ class Stream {
   Status fill(void* device, int byte, size_t bytes) const;
   Status run_tiles(engine::block::TileState* states, engine::block::RunResult* results, int count) const;
   Status run_pages(const engine::block::PageTask* task, uint32_t count) const;
+  Status run_copies(const engine::block::BlockCopy* copies, uint32_t count) const;
   Status record(const Event& event) const;
   Status wait_for(const Event& event) const;
   /// Waits until all operations are done; returns the failure of any of them.

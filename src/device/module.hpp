@@ -7,6 +7,7 @@
 #include <cstdint>
 
 namespace strom::engine::block {
+struct BlockCopy;
 struct PageTask;
 struct TileState;
 enum class RunResult : int32_t;
@@ -14,7 +15,7 @@ enum class RunResult : int32_t;
 
 namespace strom::device {
 
-inline constexpr uint32_t kModuleVersion = 7;
+inline constexpr uint32_t kModuleVersion = 8;
 
 /// Bytes by which another process opens device memory: a cudaIpcMemHandle_t.
 inline constexpr size_t kShareHandleBytes = 64;
@@ -80,6 +81,8 @@ struct ModuleTable {
                    int count);
   /// Does a task's step for its first `count` pages. The task and all that it points to are in device memory.
   int (*run_pages)(ModuleStream* stream, const engine::block::PageTask* task, uint32_t count);
+  /// Makes `count` copies within device memory, where the array is, too.
+  int (*run_copies)(ModuleStream* stream, const engine::block::BlockCopy* copies, uint32_t count);
 
   int (*create_event)(ModuleEvent** event);
   int (*destroy_event)(ModuleEvent* event);

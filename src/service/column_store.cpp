@@ -130,7 +130,8 @@ void ColumnStore::release(Gone gone) {
 
 // ---- Sessions ----
 
-std::vector<ColumnRow> ColumnStore::find(uint32_t session, const std::vector<std::string>& names) {
+std::vector<ColumnRow> ColumnStore::find(uint32_t session, const FindColumns& request) {
+  const std::vector<std::string>& names = request.names;
   std::vector<ColumnRow> rows(names.size());
   const std::lock_guard lock(mutex_);
   for (size_t i = 0; i < names.size(); ++i) {
@@ -146,7 +147,9 @@ std::vector<ColumnRow> ColumnStore::find(uint32_t session, const std::vector<std
     }
     Entry* entry = found->second;
     count_use(entry);
-    if (!entry->is_ready || !pin(entry)) {
+    const bool is_older = entry->is_ready && entry->generation < request.generations[i];
+    const bool is_busy = entry->update != 0 || entry->writers > 0;
+    if (!entry->is_ready || (is_older && is_busy) || !pin(entry)) {
       ++missed_;
       continue;
     }
@@ -154,6 +157,11 @@ std::vector<ColumnRow> ColumnStore::find(uint32_t session, const std::vector<std
     ++pins_[session][entry->number];
     row = {kColumnIsCached, entry->number, reinterpret_cast<uint64_t>(entry->region->device()), entry->bytes,
            entry->shape};
+    if (!is_older) continue;
+    row.state = kColumnIsOlder;
+    row.generation = entry->generation;
+    row.update = entry->update = ++last_update_;
+    entry->updater = session;
   }
   return rows;
 }
@@ -252,11 +260,17 @@ Status ColumnStore::settle(uint32_t session, const SettledColumn& column) {
     if (pins == pins_.end() || pin == pins->second.end())
       return Status(ErrorCode::kProtocolViolation, "invalid message of the GPU service: no such column");
     Entry* entry = entries_.at(column.number).get();
-    if (column.is_published != 0) {
-      if (entry->filler != session || entry->is_ready)
+    const bool is_updated = entry->update != 0 && entry->updater == session;
+    if (column.what == kUpdateIsGivenUp && is_updated) entry->update = 0;
+    if (column.what == kUpdateIsGivenUp) return {};
+    if (column.what == kColumnIsPublished) {
+      const bool is_filled = entry->filler == session && !entry->is_ready;
+      if (!is_filled && (!is_updated || entry->writers > 0 || column.generation < entry->generation))
         return Status(ErrorCode::kProtocolViolation, "invalid message of the GPU service: column of another session");
+      if (is_filled) entry->shape = column.shape;
       entry->is_ready = true;
-      entry->shape = column.shape;
+      entry->generation = column.generation;
+      entry->update = 0;
       return {};
     }
     if (--pin->second == 0) pins->second.erase(pin);
@@ -275,14 +289,27 @@ ColumnStore::Region ColumnStore::use(uint32_t session, uint64_t number, bool is_
   if (is_written ? entry->filler != session || entry->is_ready : !entry->is_ready && entry->filler != session)
     return nullptr;
   ++entry->pins;
-  return Region(entry->region.get(), [this, number](const void*) { end_use(number); });
+  return Region(entry->region.get(), [this, number](const void*) { end_use(number, false); });
 }
 
-void ColumnStore::end_use(uint64_t number) {
+ColumnStore::Region ColumnStore::update(uint32_t session, uint64_t number, uint64_t update) {
+  const std::lock_guard lock(mutex_);
+  const auto pins = pins_.find(session);
+  if (pins == pins_.end() || !pins->second.contains(number)) return nullptr;
+  Entry* entry = entries_.at(number).get();
+  if (entry->update == 0 || entry->update != update || entry->updater != session) return nullptr;
+  ++entry->pins;
+  ++entry->writers;
+  return Region(entry->region.get(), [this, number](const void*) { end_use(number, true); });
+}
+
+void ColumnStore::end_use(uint64_t number, bool is_update) {
   Gone gone;
   {
     const std::lock_guard lock(mutex_);
-    unpin(entries_.at(number).get(), &gone);
+    Entry* entry = entries_.at(number).get();
+    if (is_update) --entry->writers;
+    unpin(entry, &gone);
   }
   release(std::move(gone));
 }
@@ -295,6 +322,7 @@ void ColumnStore::end_session(uint32_t session) {
     if (pins.empty()) return;
     for (const auto& [number, count] : pins.mapped()) {
       Entry* entry = entries_.at(number).get();
+      if (entry->updater == session) entry->update = 0;
       entry->pins -= count - 1;
       unpin(entry, &gone);
     }

@@ -34,8 +34,9 @@ class ColumnStore {
   ColumnStore(MemoryLender* lender, uint64_t limit, uint64_t mirror_limit, Allocate allocate)
       : lender_(lender), limit_(limit), mirror_limit_(mirror_limit), allocate_(std::move(allocate)) {}
 
-  /// Those that are there are pinned for the session, once more each time. No device memory is released.
-  std::vector<ColumnRow> find(uint32_t session, const std::vector<std::string>& names);
+  /// Those that are there are pinned for the session, once more each time. One that is older than the generation that
+  /// is asked for is unknown while another one brings it up to date. No device memory is released.
+  std::vector<ColumnRow> find(uint32_t session, const FindColumns& request);
 
   struct Room {
     uint64_t number = 0;  // 0: none
@@ -53,6 +54,9 @@ class ColumnStore {
   /// A column that the session has pinned, for a task: it stays until the result is gone. nullptr: none.
   /// `is_written`: only such as the session has yet to publish. Releases memory in the end.
   Region use(uint32_t session, uint64_t number, bool is_written);
+
+  /// A column that the session brings up to date by this number, for a task that writes to it. nullptr: it does not.
+  Region update(uint32_t session, uint64_t number, uint64_t update);
 
   /// Drops the session's pins. None of its tasks runs. Releases memory.
   void end_session(uint32_t session);
@@ -73,10 +77,14 @@ class ColumnStore {
     uint64_t number = 0, bytes = 0;
     Region region;
     std::string shape;
-    double uses = 0;      // in units of weight_
-    double worth = 0;     // place in by_worth_
-    uint32_t pins = 0;    // of sessions and tasks
-    uint32_t filler = 0;  // the session that fills it
+    uint64_t generation = 0;
+    uint64_t update = 0;   // number of who brings it up to date, or 0
+    uint32_t updater = 0;  // the session that does
+    uint32_t writers = 0;  // tasks that write to it for an update, maybe for one that was given up
+    double uses = 0;       // in units of weight_
+    double worth = 0;      // place in by_worth_
+    uint32_t pins = 0;     // of sessions and tasks
+    uint32_t filler = 0;   // the session that fills it
     bool is_mirrored = false;
     bool is_ready = false;  // it was published
     bool is_listed = true;  // in by_name_
@@ -100,7 +108,7 @@ class ColumnStore {
   void uncount_bytes(uint64_t bytes, bool mirrored);
   bool reserve(const engine::device::OfferedColumn& column, Entry* entry);
   void release(Gone gone);
-  void end_use(uint64_t number);
+  void end_use(uint64_t number, bool is_update);
 
   MemoryLender* const lender_;
   const uint64_t limit_, mirror_limit_;
@@ -114,7 +122,7 @@ class ColumnStore {
   std::unordered_map<size_t, double> misses_;
   double weight_ = 1;
   uint64_t uses_until_aging_ = 0;
-  uint64_t bytes_ = 0, mirrored_ = 0, pinned_ = 0, last_number_ = 0, found_ = 0, missed_ = 0;
+  uint64_t bytes_ = 0, mirrored_ = 0, pinned_ = 0, last_number_ = 0, last_update_ = 0, found_ = 0, missed_ = 0;
   // Lent, neither pinned nor in by_worth_: a thread is giving it back, or has yet to pin it.
   uint64_t in_hand_ = 0;
   std::condition_variable less_in_hand_;

@@ -96,13 +96,13 @@ void DeviceRunner::end_session(uint32_t session) {
 // ---- Columns that stay ----
 
 Columns DeviceRunner::find_columns(uint32_t session, const FindColumns& request) {
-  return {columns_->find(session, request.names)};
+  return {columns_->find(session, request)};
 }
 
 Status DeviceRunner::settle_columns(uint32_t session, const SettleColumns& request) {
   STROM_TRY(device_->use());
   for (const SettledColumn& column : request.columns) {
-    if (column.is_published > 1 || column.shape.size() > engine::device::DeviceCache::kMostShapeBytes)
+    if (column.what > kUpdateIsGivenUp || column.shape.size() > engine::device::DeviceCache::kMostShapeBytes)
       return invalid_task("column");
     STROM_TRY(columns_->settle(session, column));
   }

@@ -69,17 +69,20 @@ struct Run {
   uint32_t cached = 0;               // columns behind them
   uint32_t files = 0;                // ranges of files, behind those
   uint32_t page_count = 0;
-  uint64_t stop = 0;   // address of DeviceWork::stop, or 0
-  uint64_t pages = 0;  // address of a task over pages, or 0
+  uint64_t stop = 0;                    // address of DeviceWork::stop, or 0
+  uint64_t pages = 0;                   // address of a task over pages, or 0
+  uint64_t copies = 0, copy_count = 0;  // address of copies within the device, and how many
 };
 struct RunRange {
   uint64_t region = 0, offset = 0, bytes = 0;
 };
 /// A column or join table that stays on the device and that tiles read; with bytes it is filled from the range first,
 /// which is in its own mirror where the region is 0.
+/// With an `update`, the number that ColumnRow has given, copies write to it.
 struct RunColumn {
   uint64_t number = 0;
   RunRange from;
+  uint64_t update = 0;
 };
 
 struct RoomRequest {

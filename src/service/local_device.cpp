@@ -157,6 +157,7 @@ Status LocalDevice::run_in(Lane& lane, const DeviceWork& work, const KeepGoing& 
         lane.stream.copy_in(range.region->device() + range.offset, range.region->host() + range.offset, range.bytes));
   for (const DeviceFill& fill : work.fills)
     STROM_TRY(lane.stream.copy_in(fill.to->device(), fill.from.region->host() + fill.from.offset, fill.from.bytes));
+  if (work.copy_count > 0) STROM_TRY(lane.stream.run_copies(work.copies, work.copy_count));
   if (!work.files.empty()) {
     if (lane.files == nullptr) {
       STROM_ASSIGN(lane.files, storage_.create_lane());
@@ -188,7 +189,7 @@ Status LocalDevice::run(const DeviceWork& work, const KeepGoing& keep_going) {
   if (status.code() == ErrorCode::kDeviceLost) {
     // Nothing of it ends any more: to wait for it would be to hang, too.
     [[maybe_unused]] Lane* abandoned = lane.release();
-    return status;
+    return status;  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): see above
   }
   // Nothing of it goes on.
   const Status finished = status.is_ok() ? status : lane->stream.finish();

@@ -91,16 +91,17 @@ void fields(F& f, M& m) {
     f(m.rows);
   } else if constexpr (std::is_same_v<T, Ledger>) {
     f(m.device_memory), f(m.memory_used), f(m.rows);
-  } else if constexpr (std::is_same_v<T, std::string>) {
+  } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, uint64_t>) {
     f(m);
   } else if constexpr (std::is_same_v<T, FindColumns>) {
-    f(m.names);
+    f(m.names), f(m.generations);
   } else if constexpr (std::is_same_v<T, ColumnRow>) {
     f(m.state), f(m.number), f(m.address), f(m.bytes), f(m.shape);
+    f(m.generation), f(m.update);
   } else if constexpr (std::is_same_v<T, Columns>) {
     f(m.rows);
   } else if constexpr (std::is_same_v<T, SettledColumn>) {
-    f(m.number), f(m.is_published), f(m.shape);
+    f(m.number), f(m.what), f(m.shape), f(m.generation);
   } else if constexpr (std::is_same_v<T, SettleColumns>) {
     f(m.columns);
   } else if constexpr (std::is_same_v<T, AskCache>) {

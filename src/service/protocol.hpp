@@ -14,7 +14,7 @@
 namespace strom::service {
 
 inline constexpr uint32_t kMagic = 0x53475453;  // "STGS"
-inline constexpr uint16_t kProtocolVersion = 5;
+inline constexpr uint16_t kProtocolVersion = 6;
 inline constexpr size_t kMaxMessageBytes = 32768;  // with the header
 inline constexpr size_t kMaxDescriptors = 16;
 inline constexpr size_t kMaxNameBytes = 64;
@@ -118,15 +118,19 @@ struct Devices {
 /// (columnar::BatchOrigin, columnar::RowsOrigin). At most kColumnsPerMessage.
 struct FindColumns {
   std::vector<std::string> names;
+  std::vector<uint64_t> generations;  // that are asked for, one for each name
 };
 
-inline constexpr uint8_t kColumnIsUnknown = 0, kColumnIsCached = 1, kColumnIsWanted = 2;
+inline constexpr uint8_t kColumnIsUnknown = 0, kColumnIsCached = 1, kColumnIsWanted = 2, kColumnIsOlder = 3;
 
 struct ColumnRow {
   uint8_t state = kColumnIsUnknown;  // kColumnIsWanted: it may be asked room for
-  uint64_t number = 0;               // kColumnIsCached: the session has it until it settles that
+  uint64_t number = 0;               // kColumnIsCached, kColumnIsOlder: the session has it until it settles that
   uint64_t address = 0, bytes = 0;   // on the device
   std::string shape;                 // as whoever filled it has said
+  // kColumnIsOlder: its generation, and the number by which this session alone may write to it until it publishes it or
+  // gives that up.
+  uint64_t generation = 0, update = 0;
   bool operator==(const ColumnRow&) const = default;
 };
 
@@ -135,10 +139,13 @@ struct Columns {
   std::vector<ColumnRow> rows;
 };
 
+inline constexpr uint8_t kColumnIsLetGo = 0, kColumnIsPublished = 1, kUpdateIsGivenUp = 2;
+
 struct SettledColumn {
   uint64_t number = 0;
-  uint8_t is_published = 0;  // 1: the session has filled it; 0: the session does not use it any more
-  std::string shape;         // of a published one
+  uint8_t what = kColumnIsLetGo;  // kColumnIsPublished: the session has filled it, or brought it up to date
+  std::string shape;              // of one that was filled
+  uint64_t generation = 0;        // of a published one
 };
 
 /// Client: what has become of columns that the session has. Not answered.

@@ -12,6 +12,7 @@
 
 namespace strom::service {
 
+using engine::device::ColumnName;
 using engine::device::DeviceRange;
 using engine::device::DeviceRegion;
 using engine::device::DeviceWork;
@@ -80,17 +81,23 @@ class RemoteDevice::CachedRegion final : public DeviceRegion {
  public:
   CachedRegion(std::shared_ptr<Pins> pins, uint64_t number, uint64_t address, size_t size)
       : DeviceRegion(reinterpret_cast<char*>(address), nullptr, size), pins_(std::move(pins)), number_(number) {
-    pins_->columns.push_back({number, 0, ""});
+    pins_->columns.push_back({number, kColumnIsLetGo, "", 0});
   }
   ~CachedRegion() override {
     if (host_ != nullptr) munmap(host_, size_);
+    // Before it is let go of.
+    if (update_ != 0) pins_->columns.insert(pins_->columns.begin(), {number_, kUpdateIsGivenUp, "", 0});
   }
   uint64_t number() const { return number_; }
   void set_host(char* host) { host_ = host; }
+  /// Number by which the session brings the column up to date, or 0.
+  uint64_t update() const { return update_; }
+  void set_update(uint64_t update) const { update_ = update; }
 
  private:
   const std::shared_ptr<Pins> pins_;
   const uint64_t number_;
+  mutable uint64_t update_ = 0;
 };
 
 class RemoteDevice::File final : public engine::device::DeviceFile {
@@ -165,29 +172,35 @@ void RemoteDevice::settle(std::vector<SettledColumn> columns) {
   if (lost_.is_ok() && !columns.empty()) lost_ = client_->tell(SettleColumns{std::move(columns)});
 }
 
-Result<std::vector<FoundColumn>> RemoteDevice::find(const std::vector<std::string>& names,
-                                                    const KeepGoing& keep_going) {
+Result<std::vector<FoundColumn>> RemoteDevice::find(const std::vector<ColumnName>& names, const KeepGoing& keep_going) {
   std::vector<FoundColumn> found;
   for (size_t i = 0; i < names.size(); i += kColumnsPerMessage) {
-    const auto begin = names.begin() + static_cast<long>(i);
-    const auto end = begin + static_cast<long>(std::min(names.size() - i, kColumnsPerMessage));
-    STROM_TRY(find_some({begin, end}, &found, keep_going));
+    FindColumns request;
+    for (size_t k = i; k < std::min(names.size(), i + kColumnsPerMessage); ++k) {
+      request.names.push_back(names[k].name);
+      request.generations.push_back(names[k].generation);
+    }
+    STROM_TRY(find_some(request, &found, keep_going));
   }
   return found;
 }
 
-Status RemoteDevice::find_some(const std::vector<std::string>& names, std::vector<FoundColumn>* found,
+Status RemoteDevice::find_some(const FindColumns& request, std::vector<FoundColumn>* found,
                                const KeepGoing& keep_going) {
-  STROM_ASSIGN(Columns columns, ask_for<Columns>(FindColumns{names}, keep_going));
+  STROM_ASSIGN(Columns columns, ask_for<Columns>(request, keep_going));
   const auto pins = std::make_shared<Pins>(this);
   for (ColumnRow& row : columns.rows) {
     FoundColumn& column = found->emplace_back();
     column.is_wanted = row.state == kColumnIsWanted;
-    if (row.state != kColumnIsCached) continue;
-    column.region = std::make_unique<CachedRegion>(pins, row.number, row.address, row.bytes);
+    if (row.state != kColumnIsCached && row.state != kColumnIsOlder) continue;
+    auto region = std::make_unique<CachedRegion>(pins, row.number, row.address, row.bytes);
+    region->set_update(row.update);
+    column.region = std::move(region);
     column.shape = std::move(row.shape);
+    column.is_older = row.state == kColumnIsOlder;
+    column.generation = row.generation;
   }
-  return columns.rows.size() == names.size() ? Status::ok() : unexpected();
+  return columns.rows.size() == request.names.size() ? Status::ok() : unexpected();
 }
 
 Result<std::vector<std::unique_ptr<DeviceRegion>>> RemoteDevice::make_room(const std::vector<OfferedColumn>& columns,
@@ -239,14 +252,16 @@ Status RemoteDevice::map_mirror(CachedRegion* region, bool is_written, const Kee
 
 Result<FoundColumn> RemoteDevice::find_mirrored(const std::string& name, const KeepGoing& keep_going) {
   std::vector<FoundColumn> found;
-  STROM_TRY(find_some({name}, &found, keep_going));
+  STROM_TRY(find_some({{name}, {0}}, &found, keep_going));
   if (found[0].region != nullptr)
     STROM_TRY(map_mirror(static_cast<CachedRegion*>(found[0].region.get()), false, keep_going));
   return std::move(found[0]);
 }
 
-void RemoteDevice::publish(const DeviceRegion& region, const std::string& shape) {
-  settle({{static_cast<const CachedRegion&>(region).number(), 1, shape}});
+void RemoteDevice::publish(const DeviceRegion& region, const std::string& shape, uint64_t generation) {
+  const auto& cached = static_cast<const CachedRegion&>(region);
+  settle({{cached.number(), kColumnIsPublished, cached.update() == 0 ? shape : "", generation}});
+  cached.set_update(0);
 }
 
 // ---- Work ----
@@ -261,10 +276,12 @@ Status RemoteDevice::run_some(const DeviceWork& work, size_t in_begin, size_t in
     run.stop = reinterpret_cast<uint64_t>(work.stop);
     run.pages = reinterpret_cast<uint64_t>(work.pages);
     run.page_count = work.page_count;
+    run.copies = reinterpret_cast<uint64_t>(work.copies);
+    run.copy_count = work.copy_count;
   }
   run.in = static_cast<uint32_t>(in_end - in_begin);
   run.out = static_cast<uint32_t>(out_end - out_begin);
-  if (launch) run.cached = static_cast<uint32_t>(work.fills.size() + work.cached.size());
+  if (launch) run.cached = static_cast<uint32_t>(work.fills.size() + work.cached.size() + work.updated.size());
   std::string arguments = bytes_of(run);
   const auto place = [](const DeviceRange& range) {
     return RunRange{static_cast<const Region*>(range.region)->number(), range.offset, range.bytes};
@@ -276,10 +293,15 @@ Status RemoteDevice::run_some(const DeviceWork& work, size_t in_begin, size_t in
     const DeviceRange& from = work.fills[i].from;
     const bool is_own = from.region == work.fills[i].to;
     arguments += bytes_of(RunColumn{static_cast<const CachedRegion*>(work.fills[i].to)->number(),
-                                    is_own ? RunRange{0, from.offset, from.bytes} : place(from)});
+                                    is_own ? RunRange{0, from.offset, from.bytes} : place(from), 0});
   }
   for (size_t i = 0; launch && i < work.cached.size(); ++i)
-    arguments += bytes_of(RunColumn{static_cast<const CachedRegion*>(work.cached[i])->number(), {}});
+    arguments += bytes_of(RunColumn{static_cast<const CachedRegion*>(work.cached[i])->number(), {}, 0});
+  for (size_t i = 0; launch && i < work.updated.size(); ++i) {
+    const auto* updated = static_cast<const CachedRegion*>(work.updated[i]);
+    if (updated->update() == 0) return Status(ErrorCode::kInternal, "a column is written to that others may write to");
+    arguments += bytes_of(RunColumn{updated->number(), {}, updated->update()});
+  }
   return ask(request(TaskKind::kRun, std::move(arguments)), keep_going, -1).status();
 }
 
@@ -391,13 +413,16 @@ void RemoteDevice::take_reply(Reply reply) {
   SettleColumns columns;
   if (const auto* found = std::get_if<Columns>(&reply.message))
     for (const ColumnRow& row : found->rows)
-      if (row.state == kColumnIsCached) columns.columns.push_back({row.number, 0, ""});
+      if (row.number != 0) {
+        if (row.update != 0) columns.columns.push_back({row.number, kUpdateIsGivenUp, "", 0});
+        columns.columns.push_back({row.number, kColumnIsLetGo, "", 0});
+      }
   if (const auto* finished = std::get_if<Finished>(&reply.message)) {
     std::string_view values = finished->values;
     RoomGrant grant;
     if (is_task(unwanted.mapped(), TaskKind::kMakeRoom))
       while (take(&values, &grant).is_ok())
-        if (grant.number != 0) columns.columns.push_back({grant.number, 0, ""});
+        if (grant.number != 0) columns.columns.push_back({grant.number, kColumnIsLetGo, "", 0});
     Allocated allocated;
     if (is_task(unwanted.mapped(), TaskKind::kAllocate) && take(&values, &allocated).is_ok())
       (void)client_->submit(request(TaskKind::kRelease, bytes_of(Release{allocated.region})));

@@ -61,13 +61,13 @@ class RemoteDevice final : public engine::device::Device, private engine::device
   struct Pins;
   explicit RemoteDevice(std::unique_ptr<Client> client) : client_(std::move(client)) {}
 
-  Result<std::vector<engine::device::FoundColumn>> find(const std::vector<std::string>& names,
+  Result<std::vector<engine::device::FoundColumn>> find(const std::vector<engine::device::ColumnName>& names,
                                                         const KeepGoing& keep_going) override;
   Result<engine::device::FoundColumn> find_mirrored(const std::string& name, const KeepGoing& keep_going) override;
   Result<std::vector<std::unique_ptr<engine::device::DeviceRegion>>> make_room(
       const std::vector<engine::device::OfferedColumn>& columns, const KeepGoing& keep_going) override;
-  void publish(const engine::device::DeviceRegion& region, const std::string& shape) override;
-  Status find_some(const std::vector<std::string>& names, std::vector<engine::device::FoundColumn>* found,
+  void publish(const engine::device::DeviceRegion& region, const std::string& shape, uint64_t generation) override;
+  Status find_some(const FindColumns& request, std::vector<engine::device::FoundColumn>* found,
                    const KeepGoing& keep_going);
   Status make_some_room(const engine::device::OfferedColumn* columns, size_t count,
                         std::vector<std::unique_ptr<engine::device::DeviceRegion>>* rooms, const KeepGoing& keep_going);

@@ -7,7 +7,7 @@ namespace strom::service {
 
 namespace {
 
-constexpr uint32_t kMostStates = 1 << 16, kMostPages = 1 << 20;
+constexpr uint32_t kMostStates = 1 << 16, kMostPages = 1 << 20, kMostCopies = 1 << 24;
 
 }  // namespace
 
@@ -54,8 +54,11 @@ Status RunReader::read_columns(const Run& run, std::string_view* arguments) {
   for (uint32_t i = 0; i < run.cached; ++i) {
     RunColumn column;
     STROM_TRY(take(arguments, &column));
-    const ColumnStore::Region& to = cached_.emplace_back(columns_->use(session_, column.number, column.from.bytes > 0));
-    if (to == nullptr || column.from.bytes > to->size()) return invalid_task("column");
+    const ColumnStore::Region& to =
+        cached_.emplace_back(column.update != 0 ? columns_->update(session_, column.number, column.update)
+                                                : columns_->use(session_, column.number, column.from.bytes > 0));
+    if (to == nullptr || column.from.bytes > to->size() || (column.update != 0 && column.from.bytes != 0))
+      return invalid_task("column");
     if (column.from.bytes == 0) continue;
     const bool is_own = column.from.region == 0 && to->host() != nullptr && column.from.offset == 0;
     engine::device::DeviceRange from{to.get(), 0, column.from.bytes};
@@ -90,6 +93,11 @@ Status RunReader::read_tiles(const Run& run) {
   if (run.pages != 0 &&
       (run.page_count == 0 || run.page_count > kMostPages || !holds(run.pages, sizeof(engine::block::PageTask))))
     return invalid_task("pages");
+  if (run.copy_count > kMostCopies ||
+      (run.copy_count > 0 && !holds(run.copies, run.copy_count * sizeof(engine::block::BlockCopy))))
+    return invalid_task("copies");
+  work_.copies = reinterpret_cast<const engine::block::BlockCopy*>(run.copies);
+  work_.copy_count = static_cast<uint32_t>(run.copy_count);
   work_.states = reinterpret_cast<engine::block::TileState*>(run.states);
   work_.results = reinterpret_cast<engine::block::RunResult*>(run.results);
   work_.count = static_cast<int>(run.count);

@@ -386,7 +386,8 @@ void ServerImpl::find_columns(uint32_t session, uint32_t tag, const FindColumns&
   const auto is_too_long = [](const std::string& name) {
     return name.size() > engine::device::DeviceCache::kMostMirroredNameBytes;
   };
-  if (request.names.size() > kColumnsPerMessage || std::any_of(request.names.begin(), request.names.end(), is_too_long))
+  if (request.names.size() > kColumnsPerMessage || request.generations.size() != request.names.size() ||
+      std::any_of(request.names.begin(), request.names.end(), is_too_long))
     return refuse(session, Status(ErrorCode::kProtocolViolation, "invalid message of the GPU service: columns"));
   answer(session, tag, part_of(session).runner->find_columns(session, request));
 }

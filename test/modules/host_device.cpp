@@ -28,6 +28,7 @@
 #include "engine/block/tile.hpp"
 #include "engine/exec/execution.hpp"
 #include "engine/inst/tile_cpu.hpp"
+#include "engine/inst/copies_cpu.hpp"
 #include "engine/inst/pages_cpu.hpp"
 
 namespace strom::device {
@@ -90,6 +91,7 @@ struct ModuleEvent {
 namespace {
 
 using namespace strom::device;
+using strom::engine::block::BlockCopy;
 using strom::engine::block::PageTask;
 using strom::engine::block::RunResult;
 using strom::engine::block::TileState;
@@ -293,6 +295,9 @@ int run_pages(ModuleStream* stream, const PageTask* task, uint32_t count) {
   stream->add([=] { strom::engine::inst::run_pages_cpu(*task, count); });
   return kModuleOk;
 }
+int run_copies(ModuleStream* stream, const BlockCopy* copies, uint32_t count) {
+  return add_copy(stream, [=] { strom::engine::inst::run_copies_cpu(copies, count); });
+}
 int create_event(ModuleEvent** event) {
   *event = new ModuleEvent;
   return kModuleOk;
@@ -348,6 +353,7 @@ constexpr ModuleTable kTable = {kModuleVersion,
                                 fill,
                                 run_tiles,
                                 run_pages,
+                                run_copies,
                                 create_event,
                                 destroy_event,
                                 record_event,

@@ -88,18 +88,18 @@ def what_stays():
 
 def changes():
     session, other = connect(), connect()
-    # Those that write rows make new versions in free slots: of the chunk with these, the columns are copied again.
+    # Those that write rows make new versions in free slots: only the blocks with these are copied again.
     looks = 0
     for change, keeps in (
-            ("UPDATE s SET balance = balance + 5 WHERE id = 7", 0.5),
-            ("UPDATE s SET place = place - 1, speed = NULL WHERE id % 50000 = 3", 0.5),
-            ("DELETE FROM s WHERE id BETWEEN 1000 AND 1100", 0.9),
+            ("UPDATE s SET balance = balance + 5 WHERE id = 7", 0.96),
+            ("UPDATE s SET place = place - 1, speed = NULL WHERE id % 50000 = 3", 0.96),
+            ("DELETE FROM s WHERE id BETWEEN 1000 AND 1100", 0.96),
             ("BEGIN; UPDATE s SET balance = 0; {look}; ROLLBACK", 0),
-            ("BEGIN; DELETE FROM s WHERE id < 90000; {look}; ROLLBACK", 0.5),
+            ("BEGIN; DELETE FROM s WHERE id < 90000; {look}; ROLLBACK", 0.96),
             ("INSERT INTO s (id, balance, place) VALUES (-1, 3, 77)", 0.5),
             ("BEGIN; INSERT INTO s (id, kind, place) SELECT -i, 3, i FROM generate_series(2, 400) i; SAVEPOINT a; "
              "UPDATE s SET kind = 4 WHERE id < 0; {look}; ROLLBACK TO a; {look}; COMMIT", 0),
-            ("UPDATE s SET kind = kind + 1 WHERE id % 2 = 0", 0),
+            ("UPDATE s SET kind = kind + 1 WHERE id % 2 = 0", 0.2),
             ("DELETE FROM s WHERE id % 3 = 0", 0),
             ("INSERT INTO s SELECT id + 1, 9, 9, 9, 9, '9/9', 'nine', 9.99 FROM s WHERE id % 6 = 5", 0),
             ("SELECT pgstrom.store_compact('s')", 0),
@@ -128,7 +128,7 @@ def changes():
             looks += 1
         agree(session, ALL, f"after {change[:60]}")
         agree(other, FIXED[:2], "in the session that did it")
-    equal(looks, 5, "changes of a few rows")
+    equal(looks, 6, "changes of some rows")
     session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
     before = [answer(session, s) for s in ALL]
     for i in range(5):
@@ -141,6 +141,53 @@ def changes():
     fill(session, 4)
     session.close()
     other.close()
+
+
+def blocks():
+    """What k changed rows cost: k blocks of each column, and no new place on the device."""
+    session, other = connect(), connect("cpu", enabled="off")
+    rng = random.Random(5)
+    warm(session, FIXED[:1])
+    where = session.execute("SELECT pieces, bytes FROM pgstrom.gpu_cache_info WHERE kind = 'columns'").fetchall()
+    least = columns_of(session, FIXED[0])[1]
+    block = 64 * (4 + 4 + 8 + 2 + 4) + 8 * 24  # of all columns, with flags
+    for rows in (1, 3, 20, 100):
+        for i in rng.sample(range(ROWS), rows):
+            other.execute("UPDATE s SET balance = balance + 1, place = place - 1 WHERE id = %s", (i,))
+        kept, copied = columns_of(session, FIXED[0])
+        ok(least < copied <= least + rows * block, f"bytes that {rows} changed rows cost", copied - least, rows * block, kept)
+        equal(columns_of(session, FIXED[0])[1], least, "and nothing without a change")
+        agree(session, FIXED, f"after {rows} changes")
+    # A snapshot that is older than what the copy has been brought to reads the same copy.
+    session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    before = [answer(session, s) for s in FIXED]
+    reader = connect()
+    for i in range(20):
+        other.execute("UPDATE s SET balance = balance + 1, speed = NULL WHERE id %% 1000 = %s", (i,))
+        agree(reader, FIXED[:2], "the newest rows")
+        if i % 5 == 0:
+            equal([answer(session, s) for s in FIXED], before, "the old snapshot beside it")
+            kept, copied = columns_of(session, FIXED[0])
+            equal(copied, least, "without copies")
+    session.execute("COMMIT")
+    agree(session, ALL, "and afterwards")
+    equal(session.execute("SELECT pieces, bytes FROM pgstrom.gpu_cache_info WHERE kind = 'columns'").fetchall(), where,
+          "columns are brought up to date in their places")
+    # A query that is cancelled at any moment leaves the copies right.
+    cancelled = 0
+    for i in range(30):
+        other.execute("UPDATE s SET balance = balance + 1 WHERE id %% 50 = %s", (i,))
+        session.execute(f"SET statement_timeout = {1 + i}")
+        try:
+            session.execute(FIXED[0])
+        except psycopg.errors.QueryCanceled:
+            cancelled += 1
+        session.execute("RESET statement_timeout")
+        if i % 5 == 4:
+            agree(reader, FIXED[:2], "after queries that were cancelled")
+    print(f"# {cancelled} of 30 queries were cancelled")
+    for one in (session, other, reader):
+        one.close()
 
 
 def crowd():
@@ -187,7 +234,7 @@ def crowd():
     for thread in threads:
         thread.join()
     equal(wrong[:3], [], "sums of each snapshot while others write")
-    ok(looks[0] > 5 and looks[1] > 5, "chunks without writes are kept, others are copied", looks)
+    ok(looks[0] > 5 and looks[1] > 5, "blocks without writes are kept, others are copied", looks)
     agree(connect(), ALL, "answers after it")
     session.close()
 
@@ -215,5 +262,5 @@ def little_memory():
 files = folder("gpu_store")
 os.chmod(files, 0o777)
 server = Cluster(os.environ["STROM_PG_BINDIR"], TEST_DIR / "gpu_store_cluster", os.environ["STROM_SERVER_USER"], keeps_columns=True)
-gpu_cached.run(server, connect, module, make_tables, (what_stays, changes, crowd, deaths), little_memory, "gpu_store.log")
+gpu_cached.run(server, connect, module, make_tables, (what_stays, changes, blocks, crowd, deaths), little_memory, "gpu_store.log")
 done()

@@ -1,5 +1,5 @@
-// The CUDA device module, over the CUDA runtime: see device/module.hpp. The kernels are engine/inst/tile_cuda.cu and
-// engine/inst/pages_cuda.cu.
+// The CUDA device module, over the CUDA runtime: see device/module.hpp. The kernels are engine/inst/tile_cuda.cu,
+// pages_cuda.cu and copies_cuda.cu.
 // cudart is linked statically and looks for libcuda at the first call. So a machine without a driver gets an error and
 // nothing worse.
 #include <cuda_runtime.h>
@@ -15,6 +15,7 @@ uint64_t kernel_fingerprint();
 cudaError_t launch_morsels(block::TileState* states, block::RunResult* results, int count, cudaStream_t stream);
 cudaError_t morsels_per_processor(int* count);
 cudaError_t launch_pages(const block::PageTask* task, uint32_t count, cudaStream_t stream);
+cudaError_t launch_copies(const block::BlockCopy* copies, uint32_t count, cudaStream_t stream);
 }  // namespace strom::engine::inst
 
 namespace strom::device {
@@ -123,6 +124,10 @@ int run_pages(ModuleStream* stream, const engine::block::PageTask* task, uint32_
   return checked(engine::inst::launch_pages(task, count, cuda(stream)));
 }
 
+int run_copies(ModuleStream* stream, const engine::block::BlockCopy* copies, uint32_t count) {
+  return checked(engine::inst::launch_copies(copies, count, cuda(stream)));
+}
+
 int create_event(ModuleEvent** event) {
   return checked(cudaEventCreateWithFlags(reinterpret_cast<cudaEvent_t*>(event), cudaEventDisableTiming));
 }
@@ -161,6 +166,7 @@ constexpr ModuleTable kTable = {kModuleVersion,
                                 fill,
                                 run_tiles,
                                 run_pages,
+                                run_copies,
                                 create_event,
                                 destroy_event,
                                 record_event,

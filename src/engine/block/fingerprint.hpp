@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/block/copies.hpp"
 #include "engine/block/join_table.hpp"
 #include "engine/block/pages.hpp"
 #include "engine/block/tile.hpp"
@@ -55,7 +56,7 @@ inline uint64_t make_fingerprint() {
 #undef STROM_TYPE
   const auto operations = static_cast<uint16_t>(TileOp::kFindGroup);
   fnv.add({reinterpret_cast<const char*>(&operations), sizeof operations});
-  fnv.add_sizes<TileInstr, TileCode, TileState, RunResult, JoinTable, PageTask>();
+  fnv.add_sizes<TileInstr, TileCode, TileState, RunResult, JoinTable, PageTask, BlockCopy>();
   return fnv.hash();
 }
 

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "columnar/changing_origin.hpp"
 #include "columnar/layout.hpp"
 #include "engine/op/join/join_limit.hpp"
 
@@ -53,6 +54,16 @@ std::string shape_of(const CopiedColumn& copied, const DeviceRegion& region) {
   return {reinterpret_cast<const char*>(&shape), sizeof shape};
 }
 
+/// The copy that others find in the region, as this process sees it. False: it is no such thing.
+bool read_shape(const FoundColumn& found, CopiedColumn* copied) {
+  Shape shape;
+  if (found.shape.size() != sizeof shape) return false;
+  std::memcpy(static_cast<void*>(&shape), found.shape.data(), sizeof shape);
+  move_pointers(&shape.copied, reinterpret_cast<uint64_t>(found.region->device()) - 1);
+  *copied = shape.copied;
+  return true;
+}
+
 bool is_in(const char* begin, int64_t size, StrView text, int64_t* offset) {
   if (begin == nullptr || text.ptr < begin) return false;
   *offset = text.ptr - begin;
@@ -81,19 +92,23 @@ Status CachedColumns::take(const op::Morsel& morsel, const plan::Source& source,
   batch_ = morsel.batch;
   whole_ = {batch_.get(), &source, &columns, morsel.begin, morsel.rows};
   std::vector<uint32_t> asked;
-  std::vector<std::string> names;
+  std::vector<ColumnName> names;
+  const uint64_t generation = columnar::generation_of(*batch_->origin);
   for (const uint32_t column : columns) {
     std::string name = name_of(column);
     if (name.empty() || asked.size() == kMostAsked) continue;
     asked.push_back(column);
-    names.push_back(std::move(name));
+    names.push_back({std::move(name), generation});
   }
   if (asked.empty()) return {};
   columns_.resize(batch_->columns.size());
   STROM_ASSIGN(std::vector<FoundColumn> found, cache->find(names, keep_going));
   std::vector<Wanted> wanted;
+  std::vector<Older> older;
   for (size_t i = 0; i < asked.size(); ++i) {
-    if (found[i].region != nullptr) {
+    if (found[i].is_older) {
+      take_older(asked[i], std::move(found[i]), &older);
+    } else if (found[i].region != nullptr) {
       take_found(asked[i], std::move(found[i]));
     } else if (found[i].is_wanted && !morsel.is_away) {
       const Result<size_t> bytes = column_bytes(whole_, asked[i]);
@@ -103,21 +118,81 @@ Status CachedColumns::take(const op::Morsel& morsel, const plan::Source& source,
       }
       if (bytes.value() > kLargestCached) continue;
       const BatchOrigin& origin = *batch_->origin;
-      wanted.push_back({asked[i], {names[i], origin.label(), origin.number(asked[i]), bytes.value()}, nullptr});
+      wanted.push_back({asked[i], {names[i].name, origin.label(), origin.number(asked[i]), bytes.value()}, nullptr});
     }
   }
+  if (!older.empty()) STROM_TRY(update(std::move(older), staging, keep_going));
   return wanted.empty() ? Status::ok() : fill(std::move(wanted), staging, keep_going, corrupt_column);
 }
 
 void CachedColumns::take_found(uint32_t column, FoundColumn found) {
-  Shape shape;
-  if (found.shape.size() != sizeof shape) return;
-  std::memcpy(static_cast<void*>(&shape), found.shape.data(), sizeof shape);
-  move_pointers(&shape.copied, reinterpret_cast<uint64_t>(found.region->device()) - 1);
-  found_bytes_ += static_cast<int64_t>(shape.copied.bytes);
+  CopiedColumn copied;
+  if (!read_shape(found, &copied)) return;
+  found_bytes_ += static_cast<int64_t>(copied.bytes);
   columns_[column].emplace();
   columns_[column]->region = std::move(found.region);
-  columns_[column]->copied = shape.copied;
+  columns_[column]->copied = copied;
+}
+
+void CachedColumns::take_older(uint32_t column, FoundColumn found, std::vector<Older>* older) const {
+  Older taken{column, std::move(found), {}, {}, 0};
+  const auto* origin = dynamic_cast<const columnar::ChangingOrigin*>(batch_->origin.get());
+  if (origin == nullptr || !read_shape(taken.found, &taken.copied)) return;
+  taken.blocks = origin->changed_blocks(taken.found.generation, whole_.begin - whole_.lead(),
+                                        int64_t{whole_.rows} + whole_.lead());
+  taken.bytes = blocks_bytes(whole_, column, taken.copied, taken.blocks.size());
+  older->push_back(std::move(taken));
+}
+
+/// Brings copies up to date in their places. Others may read them meanwhile: the rows that they see do not change.
+Status CachedColumns::update(std::vector<Older> older, const Staging& staging, const Device::KeepGoing& keep_going) {
+  for (size_t begin = 0; begin < older.size();) {
+    size_t end = begin, bytes = 0;
+    do bytes += older[end++].bytes;
+    while (end < older.size() && bytes + older[end].bytes <= kFilledTogether);
+    const DeviceRegion* place = nullptr;
+    if (bytes > 0) {
+      const Result<const DeviceRegion*> region = staging(bytes);
+      if (region.status().code() == ErrorCode::kOverBudget) return {};
+      STROM_TRY(region.status());
+      place = region.value();
+    }
+    STROM_TRY(update_some(&older[begin], older.data() + end, place, keep_going));
+    begin = end;
+  }
+  return {};
+}
+
+/// `staging`: nullptr when no block has changed.
+Status CachedColumns::update_some(Older* begin, Older* end, const DeviceRegion* staging,
+                                  const Device::KeepGoing& keep_going) {
+  DeviceWork work;
+  if (staging != nullptr) {
+    // First the blocks, behind them the list of copies.
+    std::vector<block::BlockCopy> copies;
+    size_t used = 0;
+    for (Older* column = begin; column != end; ++column) {
+      used += copy_blocks(whole_, column->column, column->copied, column->blocks, *staging, used, &copies);
+      work.updated.push_back(column->found.region.get());
+    }
+    const size_t list = copies.size() * sizeof(block::BlockCopy);
+    std::memcpy(staging->host() + used, copies.data(), list);
+    work.in.push_back({staging, 0, used + list});
+    work.copies = reinterpret_cast<const block::BlockCopy*>(staging->device() + used);
+    work.copy_count = static_cast<uint32_t>(copies.size());
+    STROM_TRY(device_->run(work, keep_going));
+  }
+  if (!batch_->origin->holds()) return {};
+  for (Older* column = begin; column != end; ++column) {
+    const size_t brought = blocks_bytes(whole_, column->column, column->copied, column->blocks.size());
+    filled_bytes_ += static_cast<int64_t>(brought);
+    found_bytes_ += std::max<int64_t>(0, static_cast<int64_t>(column->copied.bytes) - static_cast<int64_t>(brought));
+    device_->cache()->publish(*column->found.region, column->found.shape, columnar::generation_of(*batch_->origin));
+    columns_[column->column].emplace();
+    columns_[column->column]->region = std::move(column->found.region);
+    columns_[column->column]->copied = column->copied;
+  }
+  return {};
 }
 
 Status CachedColumns::fill(std::vector<Wanted> wanted, const Staging& staging, const Device::KeepGoing& keep_going,
@@ -172,7 +247,8 @@ Status CachedColumns::fill_some(Wanted* begin, Wanted* end, const DeviceRegion& 
   if (!batch_->origin->holds()) return {};
   for (size_t i = 0; begin + i != end; ++i) {
     filled_bytes_ += static_cast<int64_t>(copies[i].bytes);
-    device_->cache()->publish(*begin[i].room, shape_of(copies[i], *begin[i].room));
+    device_->cache()->publish(*begin[i].room, shape_of(copies[i], *begin[i].room),
+                              columnar::generation_of(*batch_->origin));
     columns_[begin[i].column].emplace();
     columns_[begin[i].column]->region = std::move(begin[i].room);
     columns_[begin[i].column]->copied = copies[i];

@@ -15,11 +15,21 @@
 
 namespace strom::engine::device {
 
+/// What a query asks for: see columnar::ChangingOrigin.
+struct ColumnName {
+  std::string name;
+  uint64_t generation = 0;
+};
+
 /// What a device has cached under a name.
 struct FoundColumn {
   std::unique_ptr<DeviceRegion> region;  // lives as long as this; nullptr: nothing is cached
   std::string shape;                     // the text that publish() was given
   bool is_wanted = false;                // nothing is cached, and asking for room is worth it
+  // The generation of the copy is earlier than what was asked for. Nobody else may bring it up to date until the region
+  // is published again, or is freed.
+  bool is_older = false;
+  uint64_t generation = 0;
 };
 
 /// A column or join table that the device could cache.
@@ -41,7 +51,7 @@ class DeviceCache {
 
   virtual ~DeviceCache() = default;
   /// Returns for each name what is cached under it. Counts as a use of these columns. kDeviceLost; kCancelled.
-  virtual Result<std::vector<FoundColumn>> find(const std::vector<std::string>& names,
+  virtual Result<std::vector<FoundColumn>> find(const std::vector<ColumnName>& names,
                                                 const Device::KeepGoing& keep_going) = 0;
   /// The same for something mirrored. Its host memory must not be written to.
   virtual Result<FoundColumn> find_mirrored(const std::string& name, const Device::KeepGoing& keep_going) = 0;
@@ -49,8 +59,9 @@ class DeviceCache {
   /// somebody else fills the column. A region that is freed before it is published is forgotten. Errors as find().
   virtual Result<std::vector<std::unique_ptr<DeviceRegion>>> make_room(const std::vector<OfferedColumn>& columns,
                                                                        const Device::KeepGoing& keep_going) = 0;
-  /// Tells the cache that the region has been filled and holds what its name says.
-  virtual void publish(const DeviceRegion& region, const std::string& shape) = 0;
+  /// Tells the cache that the region has been filled, or brought up to date, and holds what its name and this
+  /// generation say.
+  virtual void publish(const DeviceRegion& region, const std::string& shape, uint64_t generation) = 0;
 };
 
 /// The columns of one morsel that are cached on the device already, or are put there now.
@@ -78,7 +89,8 @@ class CachedColumns {
   /// Where the host has a text of one of the columns; nothing when the text is in none of them.
   std::optional<registry::StrView> host_text(registry::StrView text) const;
 
-  /// Bytes so far that were found in the cache, and that were put there.
+  /// Bytes so far that were found in the cache, and that were put there. Of a copy that was brought up to date, the
+  /// blocks that were copied count as put there, and the others as found.
   int64_t found_bytes() const { return found_bytes_; }
   int64_t filled_bytes() const { return filled_bytes_; }
 
@@ -90,6 +102,14 @@ class CachedColumns {
     mutable std::vector<registry::StrView> texts;
     mutable std::vector<int64_t> text_ends;
   };
+  /// A copy of an earlier generation, and the blocks that it lacks.
+  struct Older {
+    uint32_t column;
+    FoundColumn found;
+    CopiedColumn copied;
+    std::vector<uint32_t> blocks;
+    size_t bytes;
+  };
   struct Wanted {
     uint32_t column;
     OfferedColumn offer;
@@ -97,6 +117,9 @@ class CachedColumns {
   };
 
   std::string name_of(uint32_t column) const;
+  void take_older(uint32_t column, FoundColumn found, std::vector<Older>* older) const;
+  Status update(std::vector<Older> older, const Staging& staging, const Device::KeepGoing& keep_going);
+  Status update_some(Older* begin, Older* end, const DeviceRegion* staging, const Device::KeepGoing& keep_going);
   void take_found(uint32_t column, FoundColumn found);
   Status fill(std::vector<Wanted> wanted, const Staging& staging, const Device::KeepGoing& keep_going,
               int32_t* corrupt_column);

@@ -69,7 +69,7 @@ Result<std::unique_ptr<DeviceRegion>> CachedJoin::put(Device* device, const op::
   DeviceWork work;
   work.fills.push_back({room.get(), {room.get(), 0, image.size()}});
   STROM_TRY(device->run(work, keep_going));
-  device->cache()->publish(*room, "join table");
+  device->cache()->publish(*room, "join table", 0);
   return room;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "engine/block/copies.hpp"
 #include "engine/block/pages.hpp"
 #include "engine/block/tile.hpp"
 #include "engine/op/device_image.hpp"
@@ -82,8 +83,11 @@ struct DeviceWork {
   std::vector<DeviceFill> fills{};            // done with those of `in`
   std::vector<const DeviceRegion*> cached{};  // regions of a DeviceCache that tiles read
   std::vector<DeviceFileRange> files{};
-  const block::PageTask* pages = nullptr;  // device address, see device::Stream::run_pages
-  uint32_t page_count = 0;                 // the first ones of the task
+  const block::PageTask* pages = nullptr;    // device address, see device::Stream::run_pages
+  uint32_t page_count = 0;                   // the first ones of the task
+  const block::BlockCopy* copies = nullptr;  // device address; done after `in`
+  uint32_t copy_count = 0;
+  std::vector<const DeviceRegion*> updated{};  // regions of a DeviceCache that copies write to
 };
 
 class DeviceCache;

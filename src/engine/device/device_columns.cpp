@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "columnar/changing_origin.hpp"
 #include "columnar/layout.hpp"
 #include "columnar/text.hpp"
 #include "engine/block/tile.hpp"
@@ -386,6 +387,39 @@ Result<CopiedColumn> copy_column(const ColumnSlice& slice, uint32_t column, char
   } catch (const SlotOverflow&) {
     return grown();
   }
+}
+
+size_t blocks_bytes(const ColumnSlice& slice, uint32_t column, const CopiedColumn& copied, size_t blocks) {
+  const size_t width = value_width(copied.view, slice.source->columns[column].phys());
+  size_t bytes = columnar::ChangingOrigin::kBlockRows * width + sizeof(block::BlockCopy);
+  if (copied.view.flags != nullptr) bytes += columnar::ChangingOrigin::kBlockRows + sizeof(block::BlockCopy);
+  return blocks * bytes;
+}
+
+size_t copy_blocks(const ColumnSlice& slice, uint32_t column, const CopiedColumn& copied,
+                   const std::vector<uint32_t>& blocks, const DeviceRegion& staging, size_t offset,
+                   std::vector<block::BlockCopy>* copies) {
+  constexpr size_t kRows = columnar::ChangingOrigin::kBlockRows;
+  static_assert(op::kDeviceAlign % sizeof(uint64_t) == 0, "what is copied beyond the last row is padding");
+  const Slice source(slice, column);
+  const size_t width = value_width(copied.view, source.phys), rows = static_cast<size_t>(source.rows);
+  size_t used = 0;
+  const auto copy = [&](const void* from, const void* to, size_t each, size_t block) {
+    const size_t first = block * kRows, bytes = std::min(kRows, rows - first) * each;
+    const size_t rounded = (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
+    char* const host = staging.host() + offset + used;
+    std::memcpy(host, static_cast<const char*>(from) + (static_cast<size_t>(source.first) + first) * each, bytes);
+    std::memset(host + bytes, 0, rounded - bytes);
+    // The place on the device, which belongs to the copy.
+    char* const place = const_cast<char*>(static_cast<const char*>(to)) + first * each;
+    copies->push_back({place, staging.device() + offset + used, rounded});
+    used += rounded;
+  };
+  for (const uint32_t block : blocks) {
+    copy(source.view.values, copied.view.values, width, block);
+    if (copied.view.flags != nullptr) copy(source.view.flags, copied.view.flags, sizeof(uint8_t), block);
+  }
+  return used;
 }
 
 std::vector<StrView> host_texts(const ColumnSlice& slice, uint32_t column, bool of_dictionary) {

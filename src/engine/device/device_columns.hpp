@@ -67,6 +67,15 @@ Result<size_t> column_bytes(const ColumnSlice& slice, uint32_t column);
 /// kCorruptFile: the column has grown meanwhile.
 Result<CopiedColumn> copy_column(const ColumnSlice& slice, uint32_t column, char* to, char* device, size_t room);
 
+/// Bytes of blocks of columnar::ChangingOrigin::kBlockRows rows of a copy, with what brings them to their places.
+size_t blocks_bytes(const ColumnSlice& slice, uint32_t column, const CopiedColumn& copied, size_t blocks);
+
+/// Copies blocks of the column to a staging region from `offset` on, and adds the copies from there to their places.
+/// Only for columns of registers of fixed width. Returns the bytes that were used.
+size_t copy_blocks(const ColumnSlice& slice, uint32_t column, const CopiedColumn& copied,
+                   const std::vector<uint32_t>& blocks, const DeviceRegion& staging, size_t offset,
+                   std::vector<block::BlockCopy>* copies);
+
 /// Where the host has the texts that CopiedColumn::texts holds, in their order.
 std::vector<registry::StrView> host_texts(const ColumnSlice& slice, uint32_t column, bool of_dictionary);
 

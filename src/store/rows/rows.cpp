@@ -32,6 +32,14 @@ void add_to(uint32_t* counter, int by) {
   if (by != 0) __atomic_fetch_add(counter, static_cast<uint32_t>(by), __ATOMIC_ACQ_REL);
 }
 
+/// Makes a number at least so large. Numbers never get smaller.
+void raise(uint64_t* number, uint64_t least) {
+  uint64_t before = __atomic_load_n(number, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(number, &before, std::max(before, least), false, __ATOMIC_SEQ_CST,
+                                      __ATOMIC_RELAXED)) {
+  }
+}
+
 }  // namespace
 
 // Slots
@@ -238,6 +246,35 @@ Status Rows::mark_null(Slot slot, uint32_t column) const {
   return Status::ok();
 }
 
+/// Says that a row was written, before anybody may see its version. If a new generation has begun meanwhile, whoever
+/// began it may have missed the row, so that it belongs to the new one.
+void Rows::mark_written(Slot slot) const {
+  const uint64_t chunk = slot / layout_->chunk_rows;
+  ChunkInfo& info = this->info(chunk);
+  uint64_t* block = written_of(chunk) + slot % layout_->chunk_rows / kBlockRows;
+  for (uint64_t generation = __atomic_load_n(&info.generation, __ATOMIC_SEQ_CST);;) {
+    if (__atomic_load_n(&info.written, __ATOMIC_SEQ_CST) < generation) raise(&info.written, generation);
+    // Changed in any case: whoever reads the number from now on also sees the values.
+    raise(block, generation);
+    const uint64_t now = __atomic_load_n(&info.generation, __ATOMIC_SEQ_CST);
+    if (now == generation) return;
+    generation = now;
+  }
+}
+
+uint64_t Rows::generation(uint64_t chunk) const {
+  ChunkInfo& info = this->info(chunk);
+  const uint64_t present = __atomic_load_n(&info.generation, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&info.written, __ATOMIC_SEQ_CST) < present) return present;
+  return __atomic_add_fetch(&info.generation, 1, __ATOMIC_SEQ_CST);
+}
+
+std::vector<uint64_t> Rows::written_blocks(uint64_t chunk) const {
+  std::vector<uint64_t> blocks(layout_->chunk_rows / kBlockRows);
+  for (size_t i = 0; i < blocks.size(); ++i) blocks[i] = __atomic_load_n(written_of(chunk) + i, __ATOMIC_SEQ_CST);
+  return blocks;
+}
+
 Cell Rows::read_view(const uint8_t* value) const {
   const auto& view = *reinterpret_cast<const View*>(value);
   if (view.bytes <= kInlineBytes) return {view.inside, view.bytes, false};
@@ -287,7 +324,7 @@ Status Rows::write(Slot slot, std::span<const Cell> cells) const {
     }
     *reinterpret_cast<View*>(value) = view;
   }
-  __atomic_fetch_add(&info(chunk).written, 1, __ATOMIC_RELEASE);
+  mark_written(slot);
   if (!status.is_ok()) free_values(slot);
   return status;
 }

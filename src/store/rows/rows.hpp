@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/status.hpp"
 #include "store/rows/cell.hpp"
@@ -43,7 +44,9 @@ struct Xids {
 struct alignas(64) ChunkInfo {
   uint32_t settled;  // versions that everybody sees: xmin is kFrozen, xmax is kNobody
   uint32_t ended;    // versions that a transaction has ended; may still be undone
-  uint64_t written;  // rows ever written into the chunk
+  // See Rows::generation():
+  uint64_t generation;  // the present one
+  uint64_t written;     // the last one in which a row was written
 };
 
 /// A summary of kBlockRows slots, which mostly saves a scan from reading their versions. `live` has a bit for each
@@ -206,9 +209,13 @@ class Rows {
       cells[i].is_null = cell.is_null;
     }
   }
-  /// Changes when a row has been written into the chunk, before its version is made. So if two sessions read the same
-  /// number after taking their snapshots, they see the same values of fixed width in the visible rows.
-  uint64_t written(uint64_t chunk) const { return __atomic_load_n(&info(chunk).written, __ATOMIC_ACQUIRE); }
+  /// The chunk's generation: begins a new one if rows were written in the present one. A session asks after it has
+  /// taken its snapshot. All rows that the snapshot sees were written in earlier generations, and what the session
+  /// reads from then on has all rows of earlier generations. See docs/dev/store.md.
+  uint64_t generation(uint64_t chunk) const;
+  /// The last generations in which rows were written into the chunk's blocks; read after generation(), and before the
+  /// values. A copy of a block is the same, for all who may use it, until its number is that of the copy or later.
+  std::vector<uint64_t> written_blocks(uint64_t chunk) const;
   /// Writes a row into a slot that nobody else sees. If needs_heap(), the caller holds the lock of the heap. Errors:
   /// kOverBudget, kOutOfMemory; nothing is stored then.
   Status write(Slot slot, std::span<const Cell> cells) const;
@@ -268,6 +275,7 @@ class Rows {
  private:
   static constexpr Version kSettledVersion{kFrozen, kNobody, 0}, kFreeVersion{kNobody, kNobody, 0};
 
+  uint64_t* written_of(uint64_t chunk) const { return reinterpret_cast<uint64_t*>(chunk_at(chunk) + layout_->written); }
   uint8_t* page_at(Slot slot) const { return memory_ + layout_->pages + slot / kPageRows; }
   /// The offset of a page in the memory.
   uint64_t offset_of_page(Slot first) const {
@@ -283,6 +291,7 @@ class Rows {
   Cell read_view(const uint8_t* value) const;
   Status add_chunk(PageState pages);
   Status mark_null(Slot slot, uint32_t column) const;
+  void mark_written(Slot slot) const;
   Result<uint64_t> take_heap(uint32_t bytes) const;
   void give_heap(uint64_t offset, uint32_t bytes) const;
 

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/block/copies.hpp"
 #include "engine/block/tile.hpp"
 #include "test_module.hpp"
 
@@ -86,6 +87,31 @@ TEST_F(CudaDevice, copies) {
   ASSERT_TRUE(stream.finish().is_ok());
   std::fill(bytes.begin(), bytes.begin() + 10, uint8_t{7});
   EXPECT_EQ(back, bytes);
+}
+
+TEST_F(CudaDevice, copies_within_the_device) {
+  constexpr size_t kBytes = 64 << 10;
+  std::vector<uint8_t> bytes(kBytes), back(kBytes);
+  std::iota(bytes.begin(), bytes.end(), uint8_t{1});
+  const DeviceMemory from = value(device_->allocate(kBytes)), to = value(device_->allocate(kBytes));
+  auto* const source = static_cast<char*>(from.get());
+  auto* const target = static_cast<char*>(to.get());
+  const std::vector<engine::block::BlockCopy> copies = {
+      {target + 4096, source, 8}, {target, source + 8192, 512}, {target + 16384, source + 1000, 40'000}};
+  const size_t list = copies.size() * sizeof copies[0];
+  const DeviceMemory listed = value(device_->allocate(list));
+  const Stream stream = value(device_->create_stream());
+  ASSERT_TRUE(stream.copy_in(source, bytes.data(), kBytes).is_ok());
+  ASSERT_TRUE(stream.fill(target, 9, kBytes).is_ok());
+  ASSERT_TRUE(stream.copy_in(listed.get(), copies.data(), list).is_ok());
+  ASSERT_TRUE(stream.run_copies(static_cast<engine::block::BlockCopy*>(listed.get()), 3).is_ok());
+  ASSERT_TRUE(stream.copy_out(back.data(), target, kBytes).is_ok());
+  ASSERT_TRUE(stream.finish().is_ok());
+  std::vector<uint8_t> wanted(kBytes, 9);
+  std::copy_n(bytes.begin(), 8, wanted.begin() + 4096);
+  std::copy_n(bytes.begin() + 8192, 512, wanted.begin());
+  std::copy_n(bytes.begin() + 1000, 40'000, wanted.begin() + 16384);
+  EXPECT_EQ(back, wanted);
 }
 
 TEST_F(CudaDevice, streams_wait_for_events) {

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "engine/device/cached_columns.hpp"
+#include "engine/inst/copies_cpu.hpp"
 #include "engine/inst/pages_cpu.hpp"
 #include "targets.hpp"
 
@@ -31,23 +32,25 @@ class Region final : public device::DeviceRegion {
 /// Keeps everything that it is offered.
 class Keeper final : public device::DeviceCache {
  public:
-  Result<std::vector<device::FoundColumn>> find(const std::vector<std::string>& names,
+  Result<std::vector<device::FoundColumn>> find(const std::vector<device::ColumnName>& names,
                                                 const device::Device::KeepGoing&) override {
     const std::lock_guard lock(mutex_);
     std::vector<device::FoundColumn> found(names.size());
     for (size_t i = 0; i < names.size(); ++i) {
-      const auto kept = columns_.find(names[i]);
+      const auto kept = columns_.find(names[i].name);
       found[i].is_wanted = kept == columns_.end();
       if (found[i].is_wanted || !kept->second.is_published) continue;
       found[i].region = std::make_unique<View>(kept->second);
       found[i].shape = kept->second.shape;
+      found[i].generation = kept->second.generation;
+      found[i].is_older = kept->second.generation < names[i].generation;
     }
     return found;
   }
 
   Result<device::FoundColumn> find_mirrored(const std::string& name,
                                             const device::Device::KeepGoing& keep_going) override {
-    STROM_ASSIGN(auto found, find({name}, keep_going));
+    STROM_ASSIGN(auto found, find({{name, 0}}, keep_going));
     return std::move(found[0]);
   }
 
@@ -68,12 +71,13 @@ class Keeper final : public device::DeviceCache {
     return rooms;
   }
 
-  void publish(const device::DeviceRegion& region, const std::string& shape) override {
+  void publish(const device::DeviceRegion& region, const std::string& shape, uint64_t generation) override {
     const std::lock_guard lock(mutex_);
     for (auto& [name, column] : columns_) {
       if (column.memory.data() != region.device()) continue;
       column.is_published = true;
       column.shape = shape;
+      column.generation = generation;
     }
   }
 
@@ -82,6 +86,7 @@ class Keeper final : public device::DeviceCache {
     std::vector<char> memory, mirror;
     bool is_published = false;
     std::string shape;
+    uint64_t generation = 0;
   };
   class View final : public device::DeviceRegion {
    public:
@@ -116,6 +121,7 @@ class HostDevice final : public device::Device {
       std::memcpy(range.region->device() + range.offset, range.region->host() + range.offset, range.bytes);
     for (const device::DeviceFill& fill : work.fills)
       std::memcpy(fill.to->device(), fill.from.region->host() + fill.from.offset, fill.from.bytes);
+    inst::run_copies_cpu(work.copies, work.copy_count);
     if (work.pages != nullptr) inst::run_pages_cpu(*work.pages, work.page_count);
     for (int i = 0; i < work.count; ++i) work.results[i] = run_(work.states[i]);
     for (const device::DeviceRange& range : work.out)

@@ -31,7 +31,7 @@ class ColumnStoreTest : public testing::Test {
  protected:
   // A use as a query makes it: looks, and fills what is wanted. True: it was there.
   bool use(uint32_t session, const std::string& name, uint64_t units, bool lets_go = true) {
-    const ColumnRow row = store_.find(session, {name}).at(0);
+    const ColumnRow row = find(session, name).at(0);
     uint64_t number = row.number;
     if (row.state == kColumnIsWanted) {
       number = store_.make_room(session, {offer(name, units)}).value().at(0).number;
@@ -45,11 +45,14 @@ class ColumnStoreTest : public testing::Test {
     }
     return row.state == kColumnIsCached;
   }
+  std::vector<ColumnRow> find(uint32_t session, const std::string& name, uint64_t generation = 0) {
+    return store_.find(session, {{name}, {generation}});
+  }
   static OfferedColumn offer(const std::string& name, uint64_t units) {
     return {name, "f/" + name.substr(0, 1), 1, units * kUnit};
   }
   bool has(const std::string& name) {
-    const ColumnRow row = store_.find(99, {name}).at(0);
+    const ColumnRow row = find(99, name).at(0);
     store_.end_session(99);
     return row.state == kColumnIsCached;
   }
@@ -95,7 +98,7 @@ TEST_F(ColumnStoreTest, what_is_used_more_stays) {
   EXPECT_FALSE(has("b"));
   EXPECT_EQ(held(), 700u);
   EXPECT_FALSE(use(1, "d", 801));
-  EXPECT_EQ(store_.find(1, {"d"})[0].number, 0u);
+  EXPECT_EQ(find(1, "d")[0].number, 0u);
 }
 
 TEST_F(ColumnStoreTest, a_table_larger_than_memory_keeps_its_part) {
@@ -110,7 +113,7 @@ TEST_F(ColumnStoreTest, a_table_larger_than_memory_keeps_its_part) {
 
 TEST_F(ColumnStoreTest, mirrored_ones_have_a_limit_of_their_own) {
   const auto use_table = [this](const std::string& name, uint64_t units) {
-    const ColumnRow row = store_.find(1, {name}).at(0);
+    const ColumnRow row = find(1, name).at(0);
     uint64_t number = row.number;
     if (row.state == kColumnIsWanted) {
       OfferedColumn table = offer(name, units);
@@ -191,7 +194,7 @@ TEST_F(ColumnStoreTest, what_is_in_use_stays) {
 TEST_F(ColumnStoreTest, a_filler_that_dies_leaves_nothing) {
   const uint64_t number = store_.make_room(1, {offer("a", 10)}).value()[0].number;
   ASSERT_NE(number, 0u);
-  EXPECT_EQ(store_.find(2, {"a"})[0].state, kColumnIsUnknown);  // somebody fills it
+  EXPECT_EQ(find(2, "a")[0].state, kColumnIsUnknown);  // somebody fills it
   EXPECT_EQ(store_.make_room(2, {offer("a", 10)}).value()[0].number, 0u);
   EXPECT_EQ(store_.use(2, number, false), nullptr);
   EXPECT_EQ(store_.settle(2, {number, 1, ""}).code(), ErrorCode::kProtocolViolation);
@@ -203,7 +206,7 @@ TEST_F(ColumnStoreTest, a_filler_that_dies_leaves_nothing) {
 
 TEST_F(ColumnStoreTest, a_task_holds_what_it_reads) {
   use(1, "a", 10, false);
-  const uint64_t number = store_.find(2, {"a"})[0].number;
+  const uint64_t number = find(2, "a")[0].number;
   auto held_by_task = store_.use(2, number, false);
   ASSERT_NE(held_by_task, nullptr);
   EXPECT_EQ(store_.use(3, number, false), nullptr);
@@ -216,6 +219,57 @@ TEST_F(ColumnStoreTest, a_task_holds_what_it_reads) {
   held_by_task.reset();
   EXPECT_EQ(held(), 0u);
   EXPECT_EQ(store_.settle(2, {number, 0, ""}).code(), ErrorCode::kProtocolViolation);
+}
+
+TEST_F(ColumnStoreTest, one_session_brings_an_older_one_up_to_date) {
+  use(1, "a", 10);  // of generation 0
+  EXPECT_EQ(find(1, "a")[0].state, kColumnIsCached);
+  const ColumnRow older = find(2, "a", 5)[0];
+  EXPECT_EQ(older.state, kColumnIsOlder);
+  EXPECT_EQ(older.generation, 0u);
+  EXPECT_EQ(older.shape, "shape of a");
+  EXPECT_NE(older.update, 0u);
+  // Meanwhile it is good for those that want no more.
+  EXPECT_EQ(find(3, "a")[0].state, kColumnIsCached);
+  EXPECT_EQ(find(3, "a", 1)[0].state, kColumnIsUnknown);
+  EXPECT_EQ(find(2, "a", 1)[0].state, kColumnIsUnknown);
+  EXPECT_EQ(store_.update(3, older.number, older.update), nullptr);
+  EXPECT_EQ(store_.update(2, older.number, older.update + 1), nullptr);
+  EXPECT_EQ(store_.settle(3, {older.number, kColumnIsPublished, "", 9}).code(), ErrorCode::kProtocolViolation);
+  auto task = store_.update(2, older.number, older.update);
+  ASSERT_NE(task, nullptr);
+  EXPECT_EQ(store_.settle(2, {older.number, kColumnIsPublished, "", 5}).code(), ErrorCode::kProtocolViolation);
+  task.reset();
+  ASSERT_TRUE(store_.settle(2, {older.number, kColumnIsPublished, "", 5}).is_ok());
+  EXPECT_EQ(store_.update(2, older.number, older.update), nullptr);
+  EXPECT_EQ(find(3, "a", 5)[0].state, kColumnIsCached);
+  EXPECT_EQ(find(3, "a", 5)[0].shape, "shape of a");
+  for (const uint32_t session : {1u, 2u, 3u}) store_.end_session(session);
+  EXPECT_EQ(store_.reset(), 10 * kUnit);
+}
+
+TEST_F(ColumnStoreTest, an_update_that_is_given_up) {
+  use(1, "a", 10);
+  const ColumnRow first = find(1, "a", 5)[0];
+  auto task = store_.update(1, first.number, first.update);
+  // It may still be written to, by a task that nobody waits for.
+  ASSERT_TRUE(store_.settle(1, {first.number, kUpdateIsGivenUp, "", 0}).is_ok());
+  EXPECT_EQ(find(2, "a", 5)[0].state, kColumnIsUnknown);
+  EXPECT_EQ(find(2, "a", 0)[0].state, kColumnIsCached);
+  task.reset();
+  const ColumnRow second = find(2, "a", 6)[0];
+  EXPECT_EQ(second.state, kColumnIsOlder);
+  EXPECT_EQ(second.generation, 0u);
+  // A task of the first one that comes too late writes nothing, and the first one publishes nothing.
+  EXPECT_EQ(store_.update(1, first.number, first.update), nullptr);
+  EXPECT_EQ(store_.update(2, first.number, first.update), nullptr);
+  ASSERT_TRUE(store_.settle(1, {first.number, kUpdateIsGivenUp, "", 0}).is_ok());
+  EXPECT_NE(store_.update(2, second.number, second.update), nullptr);
+  store_.end_session(2);  // it has died
+  EXPECT_EQ(find(1, "a", 7)[0].state, kColumnIsOlder);
+  store_.end_session(1);
+  EXPECT_EQ(store_.reset(), 10 * kUnit);
+  EXPECT_EQ(held(), 0u);
 }
 
 TEST_F(ColumnStoreTest, reset_and_contents) {

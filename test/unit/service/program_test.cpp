@@ -264,8 +264,8 @@ TEST_F(DeviceService, join_tables_that_stay) {
   fill.fills[0].from = {room.get(), 8, 8};
   EXPECT_EQ(one.run(fill, keep_going).code(), ErrorCode::kProtocolViolation);
   EXPECT_EQ(two.cache()->find_mirrored(name, keep_going).value().region, nullptr);
-  one.cache()->publish(*room, "join table");
-  ASSERT_TRUE(one.cache()->find({"other"}, keep_going).is_ok());  // nothing answers a publication itself
+  one.cache()->publish(*room, "join table", 0);
+  ASSERT_TRUE(one.cache()->find({{"other", 0}}, keep_going).is_ok());  // nothing answers a publication itself
 
   auto found = two.cache()->find_mirrored(name, keep_going);
   ASSERT_TRUE(found.is_ok()) << found.status().message();
@@ -275,7 +275,7 @@ TEST_F(DeviceService, join_tables_that_stay) {
   // Who finds it has a descriptor that cannot be written to.
   const uint64_t number = 1;
   const auto client = connect_soon(socket_);
-  ASSERT_TRUE(client->request(FindColumns{{name}}).is_ok());
+  ASSERT_TRUE(client->request(FindColumns{{name}, {0}}).is_ok());
   EXPECT_EQ(std::get<Columns>(client->wait(10000).value()->message).rows.at(0).number, number);
   const auto mirror = static_cast<uint16_t>(TaskKind::kMirror);
   ASSERT_TRUE(client->submit({mirror, 0, bytes_of(AskMirror{number})}).is_ok());
@@ -319,7 +319,7 @@ TEST_F(DeviceService, columns_that_stay) {
   ASSERT_TRUE(first.is_ok() && second.is_ok());
   RemoteDevice &one = *first.value(), &two = *second.value();
   const std::string name = std::string("name\0of", 7) + std::string(200, 'n');
-  auto found = one.cache()->find({name, "other"}, keep_going);
+  auto found = one.cache()->find({{name, 5}, {"other", 0}}, keep_going);
   ASSERT_TRUE(found.is_ok() && found.value().size() == 2);
   EXPECT_EQ(found.value()[0].region, nullptr);
   EXPECT_TRUE(found.value()[0].is_wanted);
@@ -337,12 +337,12 @@ TEST_F(DeviceService, columns_that_stay) {
   EXPECT_EQ(one.run(fill, keep_going).code(), ErrorCode::kProtocolViolation);
   fill.fills[0].from = {mirror.value().get(), 4000, 1000};
   EXPECT_EQ(one.run(fill, keep_going).code(), ErrorCode::kProtocolViolation);
-  EXPECT_EQ(two.cache()->find({name}, keep_going).value()[0].region, nullptr);  // nobody finds it yet
-  one.cache()->publish(*rooms.value()[0], "shape");
+  EXPECT_EQ(two.cache()->find({{name, 5}}, keep_going).value()[0].region, nullptr);  // nobody finds it yet
+  one.cache()->publish(*rooms.value()[0], "shape", 5);
   fill.fills[0].from = {mirror.value().get(), 0, 10};
   EXPECT_EQ(one.run(fill, keep_going).code(), ErrorCode::kProtocolViolation);  // and nobody writes to it now
 
-  auto cached = std::move(two.cache()->find({name}, keep_going).value()[0]);
+  auto cached = std::move(two.cache()->find({{name, 5}}, keep_going).value()[0]);
   ASSERT_NE(cached.region, nullptr);
   EXPECT_EQ(cached.shape, "shape");
   EXPECT_EQ(cached.region->size(), 1000u);
@@ -357,11 +357,10 @@ TEST_F(DeviceService, columns_that_stay) {
   EXPECT_EQ(cache().rows[0].label, "f/path");
   cached.region.reset();
   EXPECT_TRUE(unpinned());
-  EXPECT_EQ(two.run(read, keep_going).code(), ErrorCode::kProtocolViolation);
 
   // Answers that nobody waits for any more hold nothing.
   kill(process_, SIGSTOP);
-  EXPECT_EQ(two.cache()->find({name}, [] { return false; }).status().code(), ErrorCode::kCancelled);
+  EXPECT_EQ(two.cache()->find({{name, 9}}, [] { return false; }).status().code(), ErrorCode::kCancelled);
   EXPECT_EQ(two.cache()->make_room({{"third", "f", 1, 64}}, [] { return false; }).status().code(),
             ErrorCode::kCancelled);
   kill(process_, SIGCONT);
@@ -370,10 +369,12 @@ TEST_F(DeviceService, columns_that_stay) {
     usleep(10000);
   }
   EXPECT_TRUE(unpinned());
+  EXPECT_TRUE(one.cache()->find({{name, 9}}, keep_going).value()[0].is_older);
+  EXPECT_TRUE(unpinned());
   EXPECT_EQ(cache().bytes, 1000u);
   {
     auto dies = RemoteDevice::connect(options);
-    auto held = dies.value()->cache()->find({name}, keep_going);
+    auto held = dies.value()->cache()->find({{name, 5}}, keep_going);
     EXPECT_EQ(cache().pinned, 1000u);
   }
   EXPECT_TRUE(unpinned());
@@ -390,8 +391,9 @@ TEST_F(DeviceService, columns_that_stay) {
     EXPECT_EQ(status_of(std::get<Failed>(reply.message)).code(), ErrorCode::kProtocolViolation);
   }
   for (const Message& message : {Message(SettleColumns{{{12345, 0, ""}}}), Message(SettleColumns{{{1, 7, ""}}}),
-                                 Message(FindColumns{{std::string(9000, 'x')}}),
-                                 Message(FindColumns{std::vector<std::string>(100)}), Message(Columns{})}) {
+                                 Message(FindColumns{{std::string(9000, 'x')}, {0}}),
+                                 Message(FindColumns{std::vector<std::string>(100), std::vector<uint64_t>(100)}),
+                                 Message(FindColumns{{name}, {}}), Message(Columns{})}) {
     const auto bad = connect_soon(socket_);
     ASSERT_TRUE(bad->request(message).is_ok());
     EXPECT_EQ(bad->wait(10000).status().code(), ErrorCode::kProtocolViolation);
@@ -399,6 +401,64 @@ TEST_F(DeviceService, columns_that_stay) {
   ASSERT_TRUE(watcher->submit({static_cast<uint16_t>(TaskKind::kForget), 0, ""}).is_ok());
   EXPECT_EQ(std::get<Finished>(watcher->wait(10000).value()->message).values, service::bytes_of(uint64_t{1000}));
   EXPECT_TRUE(cache().rows.empty());
+}
+
+// A copy of an older generation is brought up to date in its place, by one session at a time.
+TEST_F(DeviceService, columns_of_an_older_generation) {
+  const auto keep_going = [] { return true; };
+  ClientOptions options;
+  options.socket_path = socket_;
+  const auto watcher = connect_soon(socket_);
+  const auto unpinned = [&watcher] {
+    for (int i = 0; i < 500; ++i) {
+      EXPECT_TRUE(watcher->request(AskCache{}).is_ok());
+      if (std::get<Cache>(watcher->wait(10000).value()->message).pinned == 0) return true;
+      usleep(10000);
+    }
+    return false;
+  };
+  const auto first = RemoteDevice::connect(options), second = RemoteDevice::connect(options);
+  ASSERT_TRUE(first.is_ok() && second.is_ok());
+  RemoteDevice &one = *first.value(), &two = *second.value();
+  {
+    const auto rooms = one.cache()->make_room({{"name", "f/path", 3, 1000}}, keep_going);
+    ASSERT_TRUE(rooms.is_ok() && rooms.value()[0] != nullptr);
+    one.cache()->publish(*rooms.value()[0], "shape", 5);
+  }
+  EXPECT_TRUE(unpinned());
+  auto older = std::move(two.cache()->find({{"name", 8}}, keep_going).value()[0]);
+  ASSERT_NE(older.region, nullptr);
+  EXPECT_TRUE(older.is_older);
+  EXPECT_EQ(older.generation, 5u);
+  EXPECT_EQ(one.cache()->find({{"name", 8}}, keep_going).value()[0].region, nullptr);
+  auto staging = two.allocate(4096, true, keep_going);
+  ASSERT_TRUE(staging.is_ok());
+  std::memset(staging.value()->host(), 'b', 64);
+  const engine::block::BlockCopy copies[] = {{older.region->device() + 128, staging.value()->device(), 64},
+                                             {older.region->device() + 512, staging.value()->device() + 8, 8}};
+  std::memcpy(staging.value()->host() + 64, copies, sizeof copies);
+  engine::device::DeviceWork update;
+  update.in.push_back({staging.value().get(), 0, 64 + sizeof copies});
+  update.copies = reinterpret_cast<const engine::block::BlockCopy*>(staging.value()->device() + 64);
+  update.copy_count = 2;
+  update.updated.push_back(older.region.get());
+  ASSERT_TRUE(two.run(update, keep_going).is_ok());
+  update.copy_count = 1000;
+  EXPECT_EQ(two.run(update, keep_going).code(), ErrorCode::kProtocolViolation);
+  older.region.reset();  // given up
+  EXPECT_TRUE(unpinned());
+  older = std::move(two.cache()->find({{"name", 8}}, keep_going).value()[0]);
+  EXPECT_TRUE(older.is_older);
+  update.copy_count = 2;
+  update.updated = {older.region.get()};
+  ASSERT_TRUE(two.run(update, keep_going).is_ok());
+  two.cache()->publish(*older.region, older.shape, 8);
+  EXPECT_EQ(two.run(update, keep_going).code(), ErrorCode::kInternal);
+  older.region.reset();
+  EXPECT_TRUE(unpinned());
+  EXPECT_FALSE(two.cache()->find({{"name", 8}}, keep_going).value()[0].is_older);
+  EXPECT_TRUE(unpinned());
+  EXPECT_EQ(two.run(read, keep_going).code(), ErrorCode::kProtocolViolation);
 }
 
 TEST_F(DeviceService, killed_and_started_again) {

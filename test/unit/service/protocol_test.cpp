@@ -23,21 +23,22 @@ std::vector<Message> one_of_each() {
   ledger.rows = {{1, 2, -3, 4, 5, 6, 7, 8, 9, "backend", 3}, {}};
   Devices devices;
   devices.rows = {{1, 132, 3, 4, 5, 6, 7, 8, 9, "a device", "0000:01:00.0"}, {}};
-  return {Hello{-4, "name", 2},
-          Welcome{7, 1234, 1ull << 37, 132, "a device", 1, 2},
-          Submit{3, 1ull << 33, std::string("a\0b", 3)},
-          Finished{"values"},
-          Failed{2, "m", "d", "h"},
-          Cancel{},
-          AskLedger{9},
-          ledger,
-          AskDevices{},
-          devices,
-          FindColumns{{"name", std::string("\0x", 2)}},
-          Columns{{{kColumnIsCached, 1, 2, 3, "shape"}, {}}},
-          SettleColumns{{{7, 1, "shape"}, {8, 0, ""}}},
-          AskCache{"label"},
-          Cache{1, 2, 3, 4, 5, {{"label", 1, 2, 3, 4, 5}, {}}}};
+  return {
+      Hello{-4, "name", 2},
+      Welcome{7, 1234, 1ull << 37, 132, "a device", 1, 2},
+      Submit{3, 1ull << 33, std::string("a\0b", 3)},
+      Finished{"values"},
+      Failed{2, "m", "d", "h"},
+      Cancel{},
+      AskLedger{9},
+      ledger,
+      AskDevices{},
+      devices,
+      FindColumns{{"name", std::string("\0x", 2)}, {0, UINT64_MAX}},
+      Columns{{{kColumnIsCached, 1, 2, 3, "shape"}, {}}},
+      SettleColumns{{{7, kColumnIsPublished, "shape", 3}, {8, kColumnIsLetGo, "", 0}, {9, kUpdateIsGivenUp, "", 0}}},
+      AskCache{"label"},
+      Cache{1, 2, 3, 4, 5, {{"label", 1, 2, 3, 4, 5}, {}}}};
 }
 
 TEST(Protocol, messages_come_back) {
@@ -99,7 +100,9 @@ TEST(Protocol, messages_have_a_limit) {
   for (LedgerRow& row : full.rows) row.name.assign(kMaxNameBytes, 'x');
   EXPECT_TRUE(encode(1, full).is_ok());
   using engine::device::DeviceCache;
-  EXPECT_TRUE(encode(1, FindColumns{std::vector<std::string>(kColumnsPerMessage, std::string(256, 'x'))}).is_ok());
+  EXPECT_TRUE(encode(1, FindColumns{std::vector<std::string>(kColumnsPerMessage, std::string(256, 'x')),
+                                    std::vector<uint64_t>(kColumnsPerMessage)})
+                  .is_ok());
   Columns columns;
   columns.rows.resize(kColumnsPerMessage);
   for (ColumnRow& row : columns.rows) row.shape.assign(DeviceCache::kMostShapeBytes, 'x');

@@ -6,7 +6,7 @@
 
 #include "base/stored_numeric.hpp"
 #include "columnar/datum_form.hpp"
-#include "columnar/origin.hpp"
+#include "columnar/changing_origin.hpp"
 #include "engine/block/tile.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/explain/lines.hpp"
@@ -59,26 +59,46 @@ struct StoreRows::Made {
   std::deque<std::vector<int64_t>> words;
 };
 
-/// Names a chunk's columns for devices, which cache columns of fixed width. They are the same as long as nothing is
-/// written into the chunk. Ending a row changes only the rows' bits.
-class StoreRows::Origin final : public columnar::BatchOrigin {
+/// Names a chunk's columns for devices, which cache columns of fixed width. What is written into the chunk makes a new
+/// generation of them. Ending a row changes only the rows' bits. Made before the values are read.
+class StoreRows::Origin final : public columnar::ChangingOrigin {
  public:
-  Origin(const StoreRows* rows, const Chunk& chunk) : rows_(rows), number_(chunk.number), written_(chunk.written) {}
+  Origin(const StoreRows* rows, const Chunk& chunk)
+      : rows_(rows),
+        number_(chunk.number),
+        generation_(chunk.generation),
+        written_(rows->table_->rows->written_blocks(chunk.number)) {
+    static_assert(kBlockRows == store::rows::kBlockRows);
+    for (const Column& column : rows->columns_)
+      has_nulls_.push_back(rows->table_->rows->has_nulls(number_, column.number));
+  }
 
   std::string name(size_t column) const override {
     const Column& named = rows_->columns_[column];
     if (named.stored != StoredAs::kRegisters && named.stored != StoredAs::kDatums) return {};
     std::string name = "S";
-    // The seed is random for each memory, and each memory belongs to one table with these columns.
-    columnar::append_name(&name, rows_->table_->shared->rows.seed, number_, written_, named.number);
+    // The seed is random for each memory, and each memory belongs to one table with these columns. A copy made before
+    // the chunk had a NULL has no flags, and is laid out in another way.
+    columnar::append_name(&name, rows_->table_->shared->rows.seed, number_, named.number, has_nulls_[column]);
     return name;
   }
   int32_t number(size_t column) const override { return rows_->table_->columns[rows_->columns_[column].number].attnum; }
   std::string label() const override { return columnar::relation_label(MyDatabaseId, rows_->table_->relid); }
+  uint64_t generation() const override { return generation_; }
+  std::vector<uint32_t> changed_blocks(uint64_t since, int64_t begin, int64_t rows) const override {
+    std::vector<uint32_t> blocks;
+    const size_t first = static_cast<size_t>(begin / kBlockRows);
+    for (size_t i = first; i < written_.size() && static_cast<int64_t>(i - first) * kBlockRows < rows; ++i)
+      if (written_[i] >= since) blocks.push_back(static_cast<uint32_t>(i - first));
+    return blocks;
+  }
+  bool has_nulls(size_t column) const { return has_nulls_[column] != 0; }
 
  private:
   const StoreRows* const rows_;
-  const uint64_t number_, written_;
+  const uint64_t number_, generation_;
+  const std::vector<uint64_t> written_;  // of each block
+  std::vector<uint8_t> has_nulls_;       // of each column
 };
 
 StoreRows::StoreRows(const store::Table* table, Snapshot snapshot, const std::vector<AttrNumber>& attributes,
@@ -112,7 +132,7 @@ void StoreRows::find_rows(Snapshot snapshot) {
   for (uint64_t number = 0; rows.used_in(number, used) != 0; ++number) {
     const uint32_t count = rows.used_in(number, used);
     boundary::check_for_interrupts();
-    Chunk chunk{number, count, {}, rows.written(number)};
+    Chunk chunk{number, count, {}, rows.generation(number)};
     uint32_t seen = count;
     // Versions that everybody sees live as long as the snapshot, even if somebody ends them now.
     if (__atomic_load_n(&rows.info(number).settled, __ATOMIC_ACQUIRE) < count) {
@@ -141,9 +161,10 @@ const int64_t* StoreRows::make_words(const Chunk& chunk, const Column& column, M
   return words.data();
 }
 
-columnar::ColumnView StoreRows::view(const Chunk& chunk, const Column& column, Made* made) const {
+columnar::ColumnView StoreRows::view(const Chunk& chunk, const Column& column, bool has_nulls, Made* made) const {
   const store::rows::Rows& rows = *table_->rows;
-  const uint8_t* const nulls = rows.nulls(chunk.number, column.number);
+  // The chunk may get its first NULL at any moment, in a row that is not seen.
+  const uint8_t* const nulls = has_nulls ? rows.nulls(chunk.number, column.number) : nullptr;
   columnar::ColumnView view;
   view.length = chunk.rows;
   view.values = rows.values(chunk.number, column.number);
@@ -182,10 +203,12 @@ Result<columnar::BatchView> StoreRows::chunk(int64_t index) const {
   const auto made = std::make_shared<Made>();
   columnar::BatchView batch;
   batch.rows = chunk.rows;
-  for (const Column& column : columns_) batch.columns.push_back(view(chunk, column, made.get()));
+  const auto origin = std::make_shared<const Origin>(this, chunk);
+  for (size_t i = 0; i < columns_.size(); ++i)
+    batch.columns.push_back(view(chunk, columns_[i], origin->has_nulls(i), made.get()));
   if (!chunk.seen.empty()) batch.selection = reinterpret_cast<const uint8_t*>(chunk.seen.data());
   batch.memory = made;
-  batch.origin = std::make_shared<const Origin>(this, chunk);
+  batch.origin = origin;
   return batch;
 }
 

@@ -53,14 +53,14 @@ class StoreRows final : public source::RowSource {
     uint64_t number;
     uint32_t rows;
     std::vector<uint64_t> seen;  // a bit for each row; empty: all rows are visible
-    uint64_t written;            // Rows::written(), read after the snapshot was taken
+    uint64_t generation;         // of Rows::generation(), after the snapshot was taken
   };
   struct Made;
   class Origin;
 
   void find_rows(Snapshot snapshot);
   const int64_t* make_words(const Chunk& chunk, const Column& column, Made* made) const;
-  columnar::ColumnView view(const Chunk& chunk, const Column& column, Made* made) const;
+  columnar::ColumnView view(const Chunk& chunk, const Column& column, bool has_nulls, Made* made) const;
 
   const store::Table* table_;
   std::vector<Column> columns_;

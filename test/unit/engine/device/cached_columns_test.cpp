@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "columnar/changing_origin.hpp"
 #include "engine/inst/tile_cpu.hpp"
 #include "table.hpp"
 
@@ -247,6 +248,151 @@ TEST(CachedColumns, nothing_is_kept_of_what_has_changed) {
     const Outcome got = run_on(p, table, device.get());
     EXPECT_EQ(got.rows, wanted.rows);
     EXPECT_EQ(got.stats.device_bytes.cached > 0, i == 1);
+  }
+}
+
+/// Two columns of one chunk whose rows change from one generation to the next.
+class Changing : public op::ChunkSource {
+ public:
+  explicit Changing(int rows) : rows_(rows), written_(static_cast<size_t>(rows) / 64 + 1, 1) {
+    for (int i = 0; i < rows; ++i) {
+      numbers_.push_back(i % 1000);
+      longs_.push_back(i * 3);
+      flags_.push_back(i % 11 == 0 ? block::kNullFlag : 0);
+    }
+    numbers_.resize(numbers_.size() + block::kTilePadding);
+    longs_.resize(longs_.size() + block::kTilePadding);
+    flags_.resize(flags_.size() + block::kTilePadding);
+  }
+
+  static std::vector<ValueType> types() { return {kInt4, {TypeId::kInt8, 0}}; }
+  int64_t chunk_count() const override { return 1; }
+  int64_t total_rows() const override { return rows_; }
+  Result<columnar::BatchView> chunk(int64_t) const override {
+    columnar::BatchView view;
+    view.rows = rows_;
+    view.columns.resize(2);
+    for (ColumnView& column : view.columns) {
+      column.length = rows_;
+      column.is_register = true;
+    }
+    view.columns[0].values = numbers_.data();
+    view.columns[1].values = longs_.data();
+    view.columns[1].flags = flags_.data();
+    class Origin final : public columnar::ChangingOrigin {
+     public:
+      explicit Origin(const Changing* table) : table_(table), generation_(table->generation_) {}
+      std::string name(size_t column) const override { return "changing " + std::to_string(column); }
+      int32_t number(size_t column) const override { return static_cast<int32_t>(column); }
+      std::string label() const override { return columnar::table_label(1, 2, 3); }
+      uint64_t generation() const override { return generation_; }
+      std::vector<uint32_t> changed_blocks(uint64_t since, int64_t begin, int64_t rows) const override {
+        std::vector<uint32_t> blocks;
+        for (int64_t row = begin; row < begin + rows; row += kBlockRows)
+          if (table_->written_[static_cast<size_t>(row / kBlockRows)] >= since)
+            blocks.push_back(static_cast<uint32_t>((row - begin) / kBlockRows));
+        return blocks;
+      }
+
+     private:
+      const Changing* const table_;
+      const uint64_t generation_;
+    };
+    view.origin = std::make_shared<const Origin>(this);
+    return view;
+  }
+
+  void change(int row) {
+    const auto at = static_cast<size_t>(row);
+    numbers_[at] += 17;
+    longs_[at] -= 5;
+    flags_[at] ^= block::kNullFlag;
+    written_[at / 64] = generation_;
+  }
+  /// A change that a source would not let happen.
+  void change_unseen(int row) { numbers_[static_cast<size_t>(row)] += 1; }
+  void begin_generation() { ++generation_; }
+  void set_generation(uint64_t generation) { generation_ = generation; }
+  uint64_t generation() const { return generation_; }
+
+ private:
+  const int rows_;
+  uint64_t generation_ = 2;
+  std::vector<uint64_t> written_;
+  std::vector<int32_t> numbers_;
+  std::vector<int64_t> longs_;
+  std::vector<uint8_t> flags_;
+};
+
+plan::Program sums_of_both() {
+  plan::Program p;
+  plan::Builder b(p);
+  p.sources = {{Changing::types()}};
+  p.pipelines.resize(1);
+  p.pipelines[0].sink = plan::SinkKind::kAggregate;
+  p.pipelines[0].aggregates = {{AggregateId::kSumInt4, b.column(0, kInt4), plan::kNoNode},
+                               {AggregateId::kSumInt8, b.column(1, {TypeId::kInt8, 0}), plan::kNoNode}};
+  return p;
+}
+
+TEST(CachedColumns, of_an_older_generation_get_the_blocks_that_were_written_to) {
+  constexpr int kRows = 23'001;  // the last block is not full, and its values end between two words
+  Changing table(kRows);
+  const auto device = host_device(inst::run_morsel_for(platform::best_isa()), 3, kMuch);
+  const plan::Program program = sums_of_both();
+  const auto copied = [&] {
+    const Outcome wanted = run_on(program, table, nullptr), got = run_on(program, table, device.get());
+    EXPECT_EQ(got.rows, wanted.rows);
+    EXPECT_EQ(got.stats.device_rows, kRows);
+    return got.stats.device_bytes;
+  };
+  EXPECT_GT(copied().copied, kRows * 13);
+  const op::DeviceBytes nothing = copied();
+  EXPECT_GT(nothing.cached, kRows * 13);
+  EXPECT_LT(nothing.copied, 10'000);  // views of columns
+
+  for (const std::vector<int>& rows :
+       {std::vector<int>{0}, {kRows - 1}, {63, 64, 127, 128}, {}, {5'000, 5'001, 12'345, 22'980, kRows - 1}}) {
+    for (const int row : rows) table.change(row);
+    table.begin_generation();
+    const op::DeviceBytes bytes = copied();
+    EXPECT_LE(bytes.copied, nothing.copied + static_cast<int64_t>(rows.size()) * (64 * 13 + 72));
+    EXPECT_GT(bytes.cached, kRows * 12);
+    EXPECT_EQ(copied().copied, nothing.copied);
+  }
+  // Blocks that have the number of the copy, since they were written to after it had been made.
+  table.change(700);
+  const uint64_t generation = table.generation();
+  table.begin_generation();
+  EXPECT_GT(copied().copied, nothing.copied);
+  // Only these are read from the host; and the copy is good for who wants an older one.
+  table.change_unseen(9'000);
+  const auto seen = run_on(program, table, device.get()).rows;
+  EXPECT_NE(seen, run_on(program, table, nullptr).rows);
+  table.set_generation(generation - 1);
+  EXPECT_EQ(run_on(program, table, device.get()).rows, seen);
+}
+
+TEST(CachedColumns, of_an_older_generation_where_all_was_written_to) {
+  constexpr int kRows = 70'000;
+  Changing table(kRows);
+  const auto device = host_device(inst::run_morsel_for(platform::best_isa()), 3, kMuch);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(run_on(sums_of_both(), table, device.get()).rows, run_on(sums_of_both(), table, nullptr).rows);
+    for (int row = 0; row < kRows; row += 1 + i * 13) table.change(row);
+    table.begin_generation();
+  }
+}
+
+TEST(CachedColumns, of_an_older_generation_with_little_memory) {
+  for (size_t memory = 300'000; memory < 8'000'000; memory = memory * 5 / 4) {
+    Changing table(23'000);
+    const auto device = host_device(inst::run_morsel_for(platform::best_isa()), 1, memory);
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(run_on(sums_of_both(), table, device.get(), 1).rows, run_on(sums_of_both(), table, nullptr).rows);
+      for (int row = i; row < 23'000; row += 40) table.change(row);
+      table.begin_generation();
+    }
   }
 }
 
