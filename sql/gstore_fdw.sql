@@ -45,17 +45,28 @@ CREATE EVENT TRIGGER gstore_fdw_tables_altered ON ddl_command_end
 WHEN TAG IN ('ALTER FOREIGN TABLE', 'ALTER TABLE')
 EXECUTE FUNCTION gstore_fdw_tables_altered();
 
-CREATE FUNCTION gstore_fdw_tables_dropped()
+CREATE FUNCTION gstore_fdw_tables_dropping()
 RETURNS event_trigger
-AS 'MODULE_PATHNAME', 'strom_gstore_tables_dropped'
+AS 'MODULE_PATHNAME', 'strom_gstore_dropping'
 LANGUAGE C;
 
-COMMENT ON FUNCTION gstore_fdw_tables_dropped() IS 'event trigger: removes the files of store tables';
+COMMENT ON FUNCTION gstore_fdw_tables_dropping() IS 'event trigger: has the files of store tables removed with them';
 
-CREATE EVENT TRIGGER gstore_fdw_tables_dropped ON sql_drop
+CREATE EVENT TRIGGER gstore_fdw_tables_dropping ON ddl_command_start
 WHEN TAG IN ('DROP FOREIGN TABLE', 'DROP TABLE', 'DROP SCHEMA', 'DROP SERVER', 'DROP FOREIGN DATA WRAPPER', 'DROP OWNED',
-             'DROP EXTENSION')
-EXECUTE FUNCTION gstore_fdw_tables_dropped();
+             'DROP EXTENSION', 'DROP TYPE')
+EXECUTE FUNCTION gstore_fdw_tables_dropping();
+
+CREATE FUNCTION gstore_fdw_columns_dropped()
+RETURNS event_trigger
+AS 'MODULE_PATHNAME', 'strom_gstore_columns_dropped'
+LANGUAGE C;
+
+COMMENT ON FUNCTION gstore_fdw_columns_dropped() IS 'event trigger: refuses to drop columns of store tables with their types';
+
+CREATE EVENT TRIGGER gstore_fdw_columns_dropped ON sql_drop
+WHEN TAG IN ('DROP TYPE', 'DROP DOMAIN', 'DROP SCHEMA', 'DROP OWNED', 'DROP EXTENSION')
+EXECUTE FUNCTION gstore_fdw_columns_dropped();
 
 CREATE FUNCTION gstore_fdw_rights_taken()
 RETURNS event_trigger

@@ -28,7 +28,7 @@ The functions, operators and aggregates of the types `int1` and `float2` are in 
 of the wider types have; see [types](queries.md#types).
 """
 # Not to be called by users.
-INTERNAL = re.compile(r"_handler$|_validator$|^gstore_fdw_(tables|rights)_")
+INTERNAL = re.compile(r"_handler$|_validator$|^gstore_fdw_(tables|columns|rights)_")
 # What examples of these need is not on every server: a GPU service, a preloaded library, a port.
 NEEDS_SERVICE = re.compile(r"pgstrom\.(gpu_|stat_queries|kv_session_tcp)")
 

@@ -485,6 +485,42 @@ def memory_of_cluster():
     return list(pathlib.Path("/dev/shm").glob(f"pg_strom.*.{folder.st_dev:x}.{folder.st_ino:x}.*"))
 
 
+def two_servers():
+    """A second server, on a copy of the first one's data, is told that the files are in use."""
+    make_table("shared_files", "id int, n int")
+    query_all("INSERT INTO shared_files VALUES (1, 1)")
+    cluster.stop("fast")
+    copy = Cluster(cluster.bindir, cluster.folder / "copy", cluster.user)
+    shutil.copytree(cluster.data, copy.data, copy_function=shutil.copy2)
+    if os.geteuid() == 0:
+        for path in (copy.socket, copy.folder, copy.data, *copy.data.rglob("*")):
+            shutil.chown(path, cluster.user, cluster.user)
+    copy.data.chmod(0o700)
+    copy.configure(f"unix_socket_directories = '{copy.socket}'")
+    cluster.start({})
+    copy.start({})
+    try:
+        with connect() as one, psycopg.connect(copy.conninfo("postgres"), autocommit=True) as other:
+            equal(one.execute("SELECT * FROM shared_files").fetchall(), [(1, 1)], "the first server reads its table")
+            equal(state_of(lambda: other.execute("SELECT * FROM shared_files")), "55006", "the second one may not")
+            one.execute("INSERT INTO shared_files VALUES (2, 2)")
+        # Without sessions, the worker of the first server keeps the files.
+        with psycopg.connect(copy.conninfo("postgres"), autocommit=True) as other:
+            equal(state_of(lambda: other.execute("INSERT INTO shared_files VALUES (3, 3)")), "55006", "nor when nobody is connected to the first one")
+        cluster.stop("fast")
+        with psycopg.connect(copy.conninfo("postgres"), autocommit=True) as other:
+            equal(state_of(lambda: other.execute("SELECT * FROM shared_files")), "XX001", "when the first one has stopped, the files are of a later time")
+        # The second one drops its table, whose files are the first one's.
+        cluster.start({})
+        query("SELECT FROM shared_files")
+        with psycopg.connect(copy.conninfo("postgres"), autocommit=True) as other:
+            other.execute("DROP FOREIGN TABLE shared_files")
+        copy.stop("fast")
+        equal(query("SELECT count(*), pgstrom.store_check('shared_files') FROM shared_files"), [(2, 2)], "all rows are there")
+    finally:
+        copy.remove()
+
+
 try:
     cluster.create()
     cluster.configure("fsync = on", "max_worker_processes = 8")
@@ -502,6 +538,7 @@ try:
     worker_checkpoints()
     damage()
     foreign_files()
+    two_servers()
     preloaded()
     cluster.stop("fast")
     equal(memory_of_cluster(), [], "no memory is left when the server has stopped")

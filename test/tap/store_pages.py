@@ -202,7 +202,7 @@ def lost_region():
     equal(state_of(lambda: query("SELECT pgstrom.kv_rotate('published')")), "53200", "no memory for the next one")
     equal(state_of(lambda: query(attach)), "55000", "so there is none")
     log = cluster.data / "server.log"
-    ok(wait_until(lambda: "a published region could not be made again" in log.read_text(errors="replace"), 60), "an attempt that fails")
+    ok(wait_until(lambda: "could not make the published region again of" in log.read_text(errors="replace"), 60), "an attempt that fails")
     equal(state_of(lambda: query(attach)), "55000", "there still is none")
     FULL.unlink()
     with connect() as session:

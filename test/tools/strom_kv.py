@@ -206,6 +206,29 @@ def rights_that_go():
     query("DROP SCHEMA kv_rights CASCADE; DROP ROLE strom_kv_other", DB)
 
 
+def alters_that_are_taken_back():
+    """What clients read has the columns' names and the options that SQL has, also after a ROLLBACK."""
+    make_table("back", "id int, v int, w int")
+    query("INSERT INTO back VALUES (1, 10, 20)", DB)
+    alters = ("ALTER FOREIGN TABLE back RENAME v TO x; ALTER FOREIGN TABLE back RENAME w TO v", "ALTER FOREIGN TABLE back OPTIONS (SET kv_access 'false')")
+    with psycopg.connect(dbname=DB, autocommit=True) as session:
+        for alter in alters:
+            for way in ("BEGIN; {}; INSERT INTO back VALUES (2, 3, 4); ROLLBACK", "BEGIN; SAVEPOINT a; {}; ROLLBACK TO a; UPDATE back SET v = 10; COMMIT"):
+                session.execute(way.format(alter))
+                ok(comes(lambda: can_attach("back"), 60), f"clients attach after {way.format(alter)}")
+                equal(kv("get", "back", "1").strip(), '{"id": 1, "v": 10, "w": 20}', "and read what SQL has")
+                equal(query("SELECT pgstrom.store_check('back')", DB), "1", "all of it is sound")
+
+
+def can_attach(table):
+    with psycopg.connect(dbname=DB, autocommit=True) as session:
+        try:
+            tokens(table, session)
+            return True
+        except psycopg.Error:
+            return False
+
+
 def rights_that_go_with_roles():
     """A role that could read because of another role, or of what it was, loses the region soon after that has changed."""
     query("CREATE ROLE strom_kv_group; CREATE ROLE strom_kv_member LOGIN; CREATE ROLE strom_kv_stays LOGIN; "
@@ -223,6 +246,19 @@ def rights_that_go_with_roles():
         equal(client.get(1)[0], 0, f"the role may read: {before}")
         query(way, DB)
         ok(comes(lambda: client.get(1)[0] == MOVED), f"the region goes soon: {way}")
+        client.close()
+    # A table that the role keeps locked does not save it another one.
+    make_table("kv_roles.locked", "id int, n int")
+    query("GRANT strom_kv_group TO strom_kv_member; GRANT SELECT ON kv_roles.locked TO strom_kv_group; ALTER ROLE strom_kv_member INHERIT", DB)
+    with psycopg.connect(dbname=DB, user="strom_kv_member", autocommit=True) as user:
+        clients = [Client(grant=tokens(table, user)) for table in ("kv_roles.s", "kv_roles.locked")]
+        user.execute("BEGIN; SELECT FROM kv_roles.locked; SELECT FROM kv_roles.s LIMIT 0")
+        user.execute("ROLLBACK; BEGIN; SELECT FROM kv_roles.locked")
+        query("REVOKE strom_kv_group FROM strom_kv_member", DB)
+        ok(comes(lambda: clients[0].get(1)[0] == MOVED), "the region of a table that is not locked goes")
+        user.execute("ROLLBACK")
+        ok(comes(lambda: clients[1].get(1)[0] == MOVED), "and that of the other one when it is free")
+    for client in clients:
         client.close()
     # Other changes of roles take nothing from anybody.
     with psycopg.connect(dbname=DB, user="strom_kv_stays", autocommit=True) as user:
@@ -463,6 +499,7 @@ def expired_token(grant, made):
 commands()
 early, early_time = tokens("t"), time.monotonic()
 permissions()
+alters_that_are_taken_back()
 token_rules()
 committed_only()
 torn_reads()

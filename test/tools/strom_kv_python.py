@@ -144,6 +144,17 @@ def changes():
         raises(lambda: table.get("x"), ValueError, "no value of the key's type, integer", "a key of another type")
         raises(lambda: table.get(1 << 40), ValueError, "no value of the key's type", "a key that is too large")
         ok(session.statistics()["rows"] == 401, "statistics", session.statistics())
+        row, generation = session.get_versioned(1)
+        query("UPDATE t SET n = n WHERE id = 1; SELECT pgstrom.kv_rotate('t')", DB)
+        raises(lambda: session.compare_and_set({**row, "n": 8}, generation), strom_kv.Conflict, "", "an older generation, after a rotation")
+        query("ALTER SYSTEM SET default_transaction_read_only = on", DB)
+        query("SELECT pg_reload_conf()", DB)
+        try:
+            raises(lambda: [session.put({"id": 1, "n": 7}) or time.sleep(0.1) for _ in range(100)], strom_kv.StoreError, "read_only", "a put where changes are not wanted")
+            equal(session.get_versioned(1)[0]["id"], 1, "reads go on there")
+        finally:
+            query("ALTER SYSTEM RESET default_transaction_read_only", DB)
+            query("SELECT pg_reload_conf()", DB)
     raises(lambda: session.get(1), ValueError, "closed", "a session that was closed")
     raises(lambda: table.get(1), ValueError, "closed", "a table that was closed")
 

@@ -31,6 +31,21 @@ List* query_oids(const char* query) {
   return found;
 }
 
+/// Adds the relations that inherit from those of `relids`, partitions above all. May ereport.
+List* with_children(List* relids) {
+  List* found = NIL;
+  ListCell* cell;
+  foreach (cell, relids) {
+    const Oid relid = lfirst_oid(cell);
+    if (get_rel_relkind(relid) == '\0') continue;  // it has been dropped
+    if (has_subclass(relid))
+      found = list_concat_unique_oid(found, find_all_inheritors(relid, NoLock, nullptr));
+    else
+      found = list_append_unique_oid(found, relid);
+  }
+  return found;
+}
+
 /// Calls `call` for each store table among `relids`. May ereport.
 void for_store_tables(List* relids, void (*call)(Relation)) {
   ListCell* cell;
@@ -50,34 +65,17 @@ void require_event_trigger(FunctionCallInfo fcinfo) {
                     errmsg("this function is for an event trigger")));
 }
 
-/// The options of a foreign table that this transaction has dropped. May ereport.
-List* dropped_options(Oid relid) {
-  List* options = NIL;
-  Relation catalog = table_open(ForeignTableRelationId, AccessShareLock);
-  ScanKeyData key;
-  ScanKeyInit(&key, Anum_pg_foreign_table_ftrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
-  SysScanDesc scan = systable_beginscan(catalog, ForeignTableRelidIndexId, true, SnapshotAny, 1, &key);
-  for (HeapTuple tuple = systable_getnext(scan); HeapTupleIsValid(tuple); tuple = systable_getnext(scan)) {
-    // Of several versions of the catalog row, the last one counts: it was dropped just now.
-    if (!TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(tuple->t_data))) continue;
-    bool is_null;
-    const Datum value = heap_getattr(tuple, Anum_pg_foreign_table_ftoptions, RelationGetDescr(catalog), &is_null);
-    options = is_null ? NIL : untransformRelOptions(datumCopy(value, false, -1));
-  }
-  systable_endscan(scan);
-  table_close(catalog, AccessShareLock);
-  return options;
-}
+object_access_hook_type previous_hook = nullptr;
 
-bool names_store_files(List* options) {
-  bool base = false, redo = false;
-  ListCell* cell;
-  foreach (cell, options) {
-    const char* name = lfirst_node(DefElem, cell)->defname;
-    base = base || strcmp(name, "base_file") == 0;
-    redo = redo || strcmp(name, "redo_log_file") == 0;
-  }
-  return base && redo;
+/// Called before anything is dropped, whatever the command. May ereport.
+void on_object_access(ObjectAccessType access, Oid catalog, Oid object, int column, void* argument) {
+  if (previous_hook != nullptr) previous_hook(access, catalog, object, column, argument);
+  if (access != OAT_DROP || catalog != RelationRelationId || column != 0) return;
+  if (get_rel_relkind(object) != RELKIND_FOREIGN_TABLE || !store::is_store_table(object)) return;
+  boundary::entry([object] {
+    const auto parsed = store::parse_options(catalog::load_foreign_table(object, {}).options);
+    if (parsed.is_ok()) store::drop_files(object, parsed.value());
+  });
 }
 
 /// All foreign tables. May ereport.
@@ -133,7 +131,8 @@ STROM_SQL_FUNCTION(strom_gstore_tables_altered) {
     List* found = query_oids(
         "SELECT objid FROM pg_catalog.pg_event_trigger_ddl_commands() "
         "WHERE classid = 'pg_catalog.pg_class'::pg_catalog.regclass");
-    for_store_tables(found, check_altered);
+    // ALTER TABLE of a partitioned table names that table alone.
+    for_store_tables(with_children(found), check_altered);
   });
   PG_RETURN_NULL();
 }
@@ -148,19 +147,29 @@ STROM_SQL_FUNCTION(strom_gstore_rights_taken) {
   PG_RETURN_NULL();
 }
 
-STROM_SQL_FUNCTION(strom_gstore_tables_dropped) {
-  List* found = boundary::guard([fcinfo] {
+/// Loads this library before a command that may drop store tables. An event trigger that is told of dropped tables
+/// would be dropped itself by DROP EXTENSION.
+STROM_SQL_FUNCTION(strom_gstore_dropping) {
+  boundary::guard([fcinfo] {
     require_event_trigger(fcinfo);
-    return query_oids(
-        "SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects() "
-        "WHERE object_type = 'foreign table'");
+    if (object_access_hook == on_object_access) return;
+    static bool is_watching = false;
+    if (is_watching) return;  // another library's hook calls ours
+    is_watching = true;
+    previous_hook = object_access_hook;
+    object_access_hook = on_object_access;
   });
-  for (int i = 0; i < list_length(found); ++i) {
-    const Oid relid = list_nth_oid(found, i);
-    List* options = boundary::guard([relid] { return dropped_options(relid); });
-    if (!names_store_files(options)) continue;
-    const auto parsed = store::parse_options(catalog::read_options(options));
-    if (parsed.is_ok()) store::drop_files(relid, parsed.value());
-  }
+  PG_RETURN_NULL();
+}
+
+/// Columns go with their types: DROP DOMAIN … CASCADE.
+STROM_SQL_FUNCTION(strom_gstore_columns_dropped) {
+  boundary::guard([fcinfo] {
+    require_event_trigger(fcinfo);
+    List* tables = query_oids(
+        "SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects() "
+        "WHERE object_type IN ('foreign table column', 'table column')");
+    for_store_tables(with_children(tables), store::check_definition);
+  });
   PG_RETURN_NULL();
 }

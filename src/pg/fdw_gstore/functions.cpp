@@ -51,6 +51,37 @@ void put_info(ReturnSetInfo* result, const store::Table* table) {
   tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
+/// Adds a table's row to the result. A table that cannot be opened gets a warning, and the others are shown.
+void add_info(ReturnSetInfo* result, Relation relation) {
+  const MemoryContext caller = CurrentMemoryContext;
+  const ResourceOwner owner = CurrentResourceOwner;
+  const char* name = RelationGetRelationName(relation);
+  BeginInternalSubTransaction(nullptr);
+  MemoryContextSwitchTo(caller);
+  PG_TRY();
+  {
+    put_info(result, store::open_table(relation));
+    ReleaseCurrentSubTransaction();
+  }
+  PG_CATCH();
+  {
+    MemoryContextSwitchTo(caller);
+    ErrorData* error = CopyErrorData();
+    if (ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION) PG_RE_THROW();
+    FlushErrorState();
+    RollbackAndReleaseCurrentSubTransaction();
+    MemoryContextSwitchTo(caller);
+    CurrentResourceOwner = owner;
+    ereport(WARNING, (errcode(error->sqlerrcode), errmsg("store table \"%s\" is left out: %s", name, error->message),
+                      error->detail != nullptr ? errdetail("%s", error->detail) : 0,
+                      error->hint != nullptr ? errhint("%s", error->hint) : 0));
+    FreeErrorData(error);
+  }
+  PG_END_TRY();
+  MemoryContextSwitchTo(caller);
+  CurrentResourceOwner = owner;
+}
+
 }  // namespace
 
 /// pgstrom.store_checkpoint(regclass)
@@ -104,7 +135,7 @@ STROM_SQL_FUNCTION(strom_store_info) {
     foreach (cell, relids) {
       Relation relation = try_relation_open(lfirst_oid(cell), AccessShareLock);
       if (relation == nullptr) continue;
-      if (store::is_store_table(relation)) put_info(result, store::open_table(relation));
+      if (store::is_store_table(relation)) add_info(result, relation);
       relation_close(relation, AccessShareLock);
     }
   });

@@ -70,7 +70,8 @@ Datum answer(FunctionCallInfo fcinfo, Datum place, const uint8_t* token) {
 }
 
 Datum attach(FunctionCallInfo fcinfo) {
-  store::lock_attaching(PG_GETARG_OID(0), ShareLock);
+  if (pg_class_aclcheck(PG_GETARG_OID(0), GetUserId(), ACL_SELECT) == ACLCHECK_OK)
+    store::lock_attaching(PG_GETARG_OID(0), ShareLock);
   Relation relation = open_named_table(PG_GETARG_OID(0), AccessShareLock);
   require_select(relation);
   store::Table* table = store::open_table(relation);
@@ -111,6 +112,8 @@ Datum begin_messages(FunctionCallInfo fcinfo, bool is_by_tcp) {
 }
 
 void rotate(Oid relid) {
+  // Before the lock is asked for, for which all others would have to wait.
+  require_owner(relid);
   Relation relation = open_named_table(relid, AccessExclusiveLock);
   require_owner(relation);
   store::Table* table = store::open_table(relation);

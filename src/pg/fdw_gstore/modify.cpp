@@ -52,13 +52,20 @@ store::Slot row_of(const Modify* modify, TupleTableSlot* plan_slot) {
   return gstore::slot_of(reinterpret_cast<ItemPointer>(DatumGetPointer(tid)));
 }
 
+/// fill_slot() with memory that lives until the statement's next row.
+void fill_for_row(EState* estate, const Modify* modify, store::Slot row, TupleTableSlot* slot) {
+  MemoryContext before = MemoryContextSwitchTo(GetPerTupleMemoryContext(estate));
+  gstore::fill_slot(modify->table, row, nullptr, slot);
+  MemoryContextSwitchTo(before);
+}
+
 /// Called when the row has a newer version than the statement's snapshot sees. Returns the statement's result for that
 /// version; nullptr: it does not apply.
 TupleTableSlot* look_again(const Modify* modify, ResultRelInfo* target, store::Slot version) {
   gstore::check_updated();
   EPQState* again = &modify->state->mt_epqstate;
   TupleTableSlot* slot = EvalPlanQualSlot(again, target->ri_RelationDesc, target->ri_RangeTableIndex);
-  gstore::fill_slot(modify->table, version, nullptr, slot);
+  fill_for_row(modify->state->ps.state, modify, version, slot);
   slot->tts_tableOid = RelationGetRelid(target->ri_RelationDesc);
   TupleTableSlot* plan_slot = EvalPlanQual(again, target->ri_RelationDesc, target->ri_RangeTableIndex, slot);
   return TupIsNull(plan_slot) ? nullptr : plan_slot;
@@ -154,7 +161,7 @@ TupleTableSlot* strom_gstore_update(EState* estate, ResultRelInfo* target, Tuple
     row = outcome.follower;
     TupleTableSlot* again = look_again(modify, target, row);
     if (again == nullptr) return nullptr;
-    gstore::fill_slot(modify->table, row, nullptr, target->ri_oldTupleSlot);
+    fill_for_row(estate, modify, row, target->ri_oldTupleSlot);
     slot = ExecGetUpdateNewTuple(target, again, target->ri_oldTupleSlot);
     slot->tts_tableOid = RelationGetRelid(relation);
     if (relation->rd_att->constr != nullptr && relation->rd_att->constr->has_generated_stored)
@@ -162,14 +169,15 @@ TupleTableSlot* strom_gstore_update(EState* estate, ResultRelInfo* target, Tuple
   }
 }
 
-TupleTableSlot* strom_gstore_delete(EState*, ResultRelInfo* target, TupleTableSlot* slot, TupleTableSlot* plan_slot) {
+TupleTableSlot* strom_gstore_delete(EState* estate, ResultRelInfo* target, TupleTableSlot* slot,
+                                    TupleTableSlot* plan_slot) {
   auto* modify = static_cast<Modify*>(target->ri_FdwState);
   store::Slot row = row_of(modify, plan_slot);
   for (;;) {
     const store::EndOutcome outcome = store::end_row(modify->table, target->ri_RelationDesc, row, modify->command);
     switch (outcome.result) {
       case store::EndResult::kDone:
-        if (target->ri_projectReturning != nullptr) gstore::fill_slot(modify->table, row, nullptr, slot);
+        if (target->ri_projectReturning != nullptr) fill_for_row(estate, modify, row, slot);
         return slot;
       case store::EndResult::kOwn: gstore::check_own(outcome, modify->command, "deleted"); return nullptr;
       case store::EndResult::kDeleted: gstore::check_deleted(); return nullptr;

@@ -10,5 +10,7 @@ Relation open_named_table(Oid relid, LOCKMODE mode);
 
 /// Requires ownership. Errors: 42501, the current role does not own the table.
 void require_owner(Relation relation);
+/// The same before the table is opened and locked. Also raises an error for what is no foreign table.
+void require_owner(Oid relid);
 
 }  // namespace strom::pg::fdw_gstore

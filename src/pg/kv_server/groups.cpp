@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kLongest = std::chrono::milliseconds(1);  // time for the changes of one transaction
 constexpr int kTries = 3;                                // of all messages together, before each has its own
-constexpr size_t kMostAnswer = 16 << 20;                 // bytes of rows in the answer to one message
+constexpr size_t kMostAnswer = 16 << 20;                 // bytes of rows in the answer to one message, or to many
 
 bool is_read(Kind kind) { return kind != Kind::kPut && kind != Kind::kDelete && kind != Kind::kCompareAndSet; }
 
@@ -306,11 +306,22 @@ void Groups::execute(Operation* operation) {
   if (verdict.outcome != Outcome::kDone) return fail(operation, verdict);
   if (request.kind == Kind::kHello) return greet(open, operation);
   if (operation->is_read) return read(open, operation);
+  if (XactReadOnly)
+    return fail(operation, {Outcome::kFailed, 0, ERRCODE_READ_ONLY_SQL_TRANSACTION,
+                            "rows cannot be changed: default_transaction_read_only is on"});
   if (changes_++ % store::kFetchedTogether == 0) fetch_rows(open, operation);
   verdict = guard([&] { return change(open, grant, request); });
   fail(operation, verdict);
   // A change counts as answered only after the commit.
   operation->is_answered = verdict.outcome > Outcome::kConflict;
+}
+
+/// True if a read of the same client comes before the operation and has no answer yet.
+bool Groups::waits_for_read(size_t begin, size_t operation) const {
+  for (size_t i = begin; i < operation; ++i)
+    if (operations_[i].client == operations_[operation].client && operations_[i].is_read && !operations_[i].is_answered)
+      return true;
+  return false;
 }
 
 /// Runs the operations in one transaction. True: operations still unanswered are left to later transactions. False: the
@@ -332,11 +343,15 @@ bool Groups::run_transaction(size_t begin, size_t end, bool is_alone) {
       for (size_t i = begin; i < end; ++i) {
         Operation& operation = operations_[i];
         if (operation.is_answered || operation.is_read != reads) continue;
+        // The rest has its turn when these answers have been sent.
+        if (reads && answered_ > kMostAnswer) break;
+        if (!reads && answered_ > kMostAnswer && waits_for_read(begin, i)) break;
         if (!reads && executed != begin && Clock::now() - start > kLongest) break;
         current_ = &operation;
         MemoryContext before = MemoryContextSwitchTo(memory_);
         execute(&operation);
         MemoryContextSwitchTo(before);
+        answered_ += operation.answer.size();
         if (!reads) executed = i + 1;
       }
     current_ = nullptr;
@@ -397,6 +412,7 @@ void Groups::deliver() {
 bool Groups::answer_some() {
   operations_.clear();
   has_left_ = false;
+  answered_ = 0;
   auto& all = clients_->all();
   if (all.empty()) return false;
   // Each client gets a share, and each call begins with another client.

@@ -51,6 +51,7 @@ class Groups {
   void admit(Client* client);
   void take_from(Client* client, size_t most);
   void run();
+  bool waits_for_read(size_t begin, size_t operation) const;
   bool run_transaction(size_t begin, size_t end, bool is_alone);
   void execute(Operation* operation);
   void fetch_rows(const OpenTable& open, const Operation* first) const;
@@ -67,7 +68,8 @@ class Groups {
   Counts counts_;
   int last_client_ = -1;
   bool has_left_ = false;
-  size_t changes_ = 0;  // in the transaction
+  size_t answered_ = 0;  // bytes of this round's answers
+  size_t changes_ = 0;   // in the transaction
   std::vector<Operation> operations_;
   std::vector<OpenTable> tables_;                       // opened in the transaction
   std::vector<std::pair<Oid, Verdict>> failed_tables_;  // in this call of answer_some()

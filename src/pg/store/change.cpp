@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pg/boundary/boundary.hpp"
+#include "pg/store/checkpoint.hpp"
 #include "pg/store/freeze.hpp"
 #include "pg/store/published.hpp"
 #include "pg/store/row_lock.hpp"
@@ -139,7 +140,7 @@ void free_ended(Table* table, Relation relation) {
 /// Takes a slot, with memory, for a new version.
 Slot take_slot(Table* table, Relation relation) {
   if (const Slot spare = take_spare_slot(table); spare != rows::kNoSlot) return spare;
-  for (bool is_swept = false;; is_swept = true) {
+  for (int sweeps = 0;; ++sweeps) {
     boundary::RaisableError error;
     bool is_full = false;
     {
@@ -150,7 +151,19 @@ Slot take_slot(Table* table, Relation relation) {
       is_full = taken.status().code() == ErrorCode::kOverBudget;
       error = boundary::describe(taken.status());
     }
-    if (!is_full || is_swept || sweep(table, relation) == 0) boundary::raise(error);
+    if (!is_full) boundary::raise(error);
+    if (sweeps == 0 && sweep(table, relation) != 0) continue;
+    // The snapshot of a checkpoint may be all that keeps old versions. A newer snapshot shows that it has gone.
+    constexpr int kMostSweeps = 3;
+    if (sweeps == kMostSweeps || !wait_for_checkpoint(table))
+      ereport(ERROR,
+              (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED), errmsg("store table \"%s\" is full", table->name),
+               errdetail("Its option \"max_num_rows\" is %lu. Old versions of rows take places, too, as long as a "
+                         "snapshot may see them.",
+                         table->shape.max_rows),
+               errhint("Delete rows, end old transactions, or copy the rows into a table with a larger limit.")));
+    GetLatestSnapshot();
+    sweep(table, relation);
   }
 }
 

@@ -102,24 +102,35 @@ void check_blocks(const Table* table) {
   }
 }
 
-/// Checks every block of the base file and every record of the log. Throws.
-void check_files(const Table* table) {
-  const auto base = boundary::value_or_throw(log::BaseReader::open(table->options.base_file));
-  boundary::throw_if_failed(base.read_rows([](const log::BaseRow&, std::span<const rows::Cell>) {
+/// Checks every block of the base file and every record of the log. `*position` is where the log begins.
+Status check_files_once(const Table* table, uint64_t* position) {
+  STROM_ASSIGN(const auto base, log::BaseReader::open(table->options.base_file));
+  *position = base.header().position;
+  STROM_TRY(base.read_rows([](const log::BaseRow&, std::span<const rows::Cell>) {
     boundary::check_for_interrupts();
     return Status::ok();
   }));
   // Before the records are read, since others go on writing.
   const uint64_t written = __atomic_load_n(&table->shared->log.written, __ATOMIC_ACQUIRE);
-  const auto replayed = boundary::value_or_throw(
-      table->redo.replay(base.header().position, [](const log::RecordHeader&, std::string_view) {
-        boundary::check_for_interrupts();
-        return Status::ok();
-      }));
-  const uint64_t begin = __atomic_load_n(&table->shared->log.base, __ATOMIC_ACQUIRE);
-  // A checkpoint may have happened meanwhile.
-  if (begin == base.header().position && replayed.end < written)
-    boundary::throw_if_failed(log::damaged(table->options.redo_log_file, replayed.end, "records are missing"));
+  STROM_ASSIGN(const auto replayed, table->redo.replay(*position, [](const log::RecordHeader&, std::string_view) {
+    boundary::check_for_interrupts();
+    return Status::ok();
+  }));
+  if (replayed.end >= written) return Status::ok();
+  return log::damaged(table->options.redo_log_file, replayed.end, "records are missing");
+}
+
+/// Throws.
+void check_files(const Table* table) {
+  constexpr int kTries = 10;
+  for (int i = 1;; ++i) {
+    uint64_t position = 0;
+    const Status status = check_files_once(table, &position);
+    if (status.is_ok()) return;
+    // A checkpoint may have happened meanwhile, so that the ring's bytes are of other records.
+    if (i == kTries || __atomic_load_n(&table->shared->log.base, __ATOMIC_ACQUIRE) == position)
+      boundary::throw_if_failed(status);
+  }
 }
 
 }  // namespace

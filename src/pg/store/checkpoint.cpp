@@ -66,6 +66,7 @@ class RowWriter {
     const uint32_t used = table_->rows->used_slots();
     for (uint64_t chunk = 0; table_->rows->used_in(chunk, used) != 0; ++chunk) {
       boundary::check_for_interrupts();
+      if (while_writing != nullptr) while_writing();
       write_chunk(chunk, table_->rows->used_in(chunk, used));
     }
   }
@@ -155,6 +156,24 @@ void write_base(Table* table, OwnRows own, XLogRecPtr wal) {
 }
 
 }  // namespace
+
+void (*while_writing)() = nullptr;
+
+bool try_checkpoint(Table* table) {
+  const LOCKTAG tag = checkpoint_lock(table);
+  if (LockAcquire(&tag, ExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL) return false;
+  boundary::entry([=] { write_base(table, OwnRows::kNone, 0); });
+  LockRelease(&tag, ExclusiveLock, false);
+  return true;
+}
+
+bool wait_for_checkpoint(const Table* table) {
+  const LOCKTAG tag = checkpoint_lock(table);
+  const bool is_free = LockAcquire(&tag, ShareLock, false, true) != LOCKACQUIRE_NOT_AVAIL;
+  if (!is_free) LockAcquire(&tag, ShareLock, false, false);
+  LockRelease(&tag, ShareLock, false);
+  return !is_free;
+}
 
 void checkpoint(Table* table, OwnRows own, XLogRecPtr wal) {
   const LOCKTAG tag = checkpoint_lock(table);

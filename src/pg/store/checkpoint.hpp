@@ -15,6 +15,15 @@ enum class OwnRows : uint8_t {
 /// does it; the others wait. `wal` as for append_record(), with kInDoubt. May ereport.
 void checkpoint(Table* table, OwnRows own, XLogRecPtr wal);
 
+/// The same if no other session makes a checkpoint of the table now. False: one does.
+bool try_checkpoint(Table* table);
+
+/// Waits until a checkpoint that is being made is complete. False: none was being made. May ereport.
+bool wait_for_checkpoint(const Table* table);
+
+/// Called from time to time while this process writes a base file; nullptr: nothing is. May throw.
+extern void (*while_writing)();
+
 /// Reserves room in the ring for `bytes`, at most a quarter of it: see reserve_in_ring(). Makes a checkpoint where
 /// there is none.
 void make_room_in_ring(Table* table, uint64_t bytes);

@@ -18,6 +18,7 @@ namespace {
 
 /// Files that are removed at the end of the transaction.
 struct Removal {
+  Oid relid;
   std::string base_file, redo_file, memory;
   bool at_commit;  // false: when the transaction aborts
   int level;
@@ -32,7 +33,7 @@ void on_transaction(XactEvent event, void*) {
   if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT) return;
   for (const Removal& removal : removals())
     if (removal.at_commit == (event == XACT_EVENT_COMMIT))
-      remove_files(removal.base_file, removal.redo_file, removal.memory);
+      remove_files(removal.relid, removal.base_file, removal.redo_file, removal.memory);
   removals().clear();
 }
 
@@ -44,7 +45,7 @@ void on_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, v
   if (event != SUBXACT_EVENT_ABORT_SUB) return;
   for (const Removal& removal : list)
     if (removal.level >= level && !removal.at_commit)
-      remove_files(removal.base_file, removal.redo_file, removal.memory);
+      remove_files(removal.relid, removal.base_file, removal.redo_file, removal.memory);
   std::erase_if(list, [level](const Removal& removal) { return removal.level >= level; });
 }
 
@@ -67,6 +68,15 @@ void refuse_existing(const std::string& path) {
                       .with_hint("A new store table makes its files itself."));
 }
 
+/// Checkpoints write to a file of the base file's name with this behind it, and rename it then.
+void refuse_names_of_checkpoints(const Options& options) {
+  for (const std::string& path : {options.base_file, options.redo_log_file})
+    if (path.ends_with(log::kNewSuffix))
+      throw_if_failed(Status(ErrorCode::kBadOption, "file \"" + path + "\" has a name that a checkpoint may use")
+                          .with_hint(std::string("Use a name that does not end in \"") + log::kNewSuffix + "\"."));
+  refuse_existing(options.base_file + log::kNewSuffix);
+}
+
 void make_files(Relation relation) {
   const Oid relid = RelationGetRelid(relation);
   const Options options = value_or_throw(parse_options(catalog::load_foreign_table(relid, {}).options));
@@ -74,13 +84,14 @@ void make_files(Relation relation) {
   value_or_throw(columns_of(relation, options.primary_key, options.max_num_rows, &header.shape));
   refuse_existing(options.base_file);
   refuse_existing(options.redo_log_file);
+  refuse_names_of_checkpoints(options);
   header.identity = new_identity(relid);
   auto redo = value_or_throw(log::RedoFile::create(options.redo_log_file, header.identity, options.redo_log_limit));
-  note_removal({{}, options.redo_log_file, {}, false, 0});
+  note_removal({relid, {}, options.redo_log_file, {}, false, 0});
   throw_if_failed(log::sync_folder_of(options.redo_log_file));
   auto base = value_or_throw(log::BaseWriter::begin(options.base_file, header));
   throw_if_failed(base.finish(enableFsync));
-  note_removal({options.base_file, {}, memory_path(relid), false, 0});
+  note_removal({relid, options.base_file, {}, memory_path(relid), false, 0});
 }
 
 void compare_definition(Relation relation) {
@@ -90,7 +101,12 @@ void compare_definition(Relation relation) {
   value_or_throw(columns_of(relation, options.primary_key, options.max_num_rows, &shape));
   const auto base = value_or_throw(log::BaseReader::open(options.base_file));
   if (base.header().shape == shape && base.header().identity.relation == relid) {
-    follow_kv_option(guard([relation] { return open_table(relation); }), relation);
+    Table* table = guard([relation] { return open_table(relation); });
+    if (table->redo.ring_bytes() != options.redo_log_limit)
+      throw_if_failed(Status(ErrorCode::kUnsupported, "\"redo_log_limit\" of a store table cannot be changed")
+                          .with_detail("The log was made for " + std::to_string(table->redo.ring_bytes()) + " bytes.")
+                          .with_hint("Make a new table and copy the rows into it."));
+    follow_kv_option(table, relation);
     return;
   }
   throw_if_failed(Status(ErrorCode::kUnsupported,
@@ -110,7 +126,7 @@ void create_files(Relation relation) {
 }
 
 void drop_files(Oid relid, const Options& options) {
-  note_removal({options.preserve_files ? std::string() : options.base_file,
+  note_removal({relid, options.preserve_files ? std::string() : options.base_file,
                 options.preserve_files ? std::string() : options.redo_log_file, memory_path(relid), true, 0});
 }
 

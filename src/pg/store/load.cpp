@@ -60,6 +60,10 @@ class Loader {
     auto base = value_or_throw(log::BaseReader::open(table_.options.base_file));
     check(base.header());
     table_.redo = value_or_throw(log::RedoFile::open(table_.options.redo_log_file, base.header().identity));
+    table_.redo.file().claim(table_.shared->incarnation);
+    if (table_.redo.file().has_other(table_.shared->incarnation))
+      throw_if_failed(Status(ErrorCode::kInUse, "another server uses file \"" + table_.options.redo_log_file + "\"")
+                          .with_hint("Stop the other server, which may run on a copy of this one's data directory."));
     const uint64_t now = next_xid();
     if (base.header().next_xid > now) throw_if_failed(ahead(table_.options.base_file));
     uint64_t count = 0;
@@ -241,6 +245,11 @@ void make_memory(Table* table, uint64_t incarnation, int tranche, uint64_t layou
     for (auto& lock : shared.locks) LWLockInitialize(&lock.lock, tranche);
     if (guard([&shared] { return pg_strong_random(&shared.rows.seed, sizeof(shared.rows.seed)); }) == false)
       throw_if_failed(Status(ErrorCode::kInternal, "could not generate a random number"));
+    // Generations of an earlier run of the server are not met again soon.
+    if (guard([&shared] {
+          return pg_strong_random(&shared.region_writer.generation, sizeof(shared.region_writer.generation));
+        }) == false)
+      throw_if_failed(Status(ErrorCode::kInternal, "could not generate a random number"));
     Loader(table).load();
     report_load(*table);
     if (table->options.kv_access) build_region(table);
@@ -286,14 +295,41 @@ static void retire_regions(const std::string& memory) {
   if (descriptor >= 0) close(descriptor);
 }
 
-void remove_files(const std::string& base_file, const std::string& redo_file, const std::string& memory) {
+static void remove_path(const std::string& path) {
+  if (!path.empty() && unlink(path.c_str()) != 0 && errno != ENOENT)
+    ereport(LOG, (errcode_for_file_access(), errmsg("could not remove file \"%s\": %m", path.c_str())));
+}
+
+/// True if the file is one of this table. `found` is what its header says.
+static bool is_own_file(Oid relid, const Result<log::Identity>& found) {
+  if (!found.is_ok()) return false;
+  const log::Identity& identity = found.value();
+  return identity.relation == relid && identity.database == MyDatabaseId && identity.system_id == GetSystemIdentifier();
+}
+
+static bool is_used_elsewhere(const std::string& path) {
+  const auto file = log::File::open(path, O_RDONLY);
+  return file.is_ok() && file.value().has_other(control()->incarnation);
+}
+
+static void remove_own_file(const std::string& path, bool is_own) {
+  if (path.empty() || access(path.c_str(), F_OK) != 0) return;
+  if (is_own) return remove_path(path);
+  ereport(LOG, (errmsg("file \"%s\" of a dropped store table is left alone", path.c_str()),
+                errdetail("It is damaged, or belongs to a table of another database or server.")));
+}
+
+void remove_files(Oid relid, const std::string& base_file, const std::string& redo_file, const std::string& memory) {
   if (!memory.empty()) {
     retire_regions(memory);
     empty_memory(memory);
+    remove_path(memory);
   }
-  for (const std::string& path : {base_file, redo_file, memory})
-    if (!path.empty() && unlink(path.c_str()) != 0 && errno != ENOENT)
-      ereport(LOG, (errcode_for_file_access(), errmsg("could not remove file \"%s\": %m", path.c_str())));
+  const bool is_elsewhere = !redo_file.empty() && is_used_elsewhere(redo_file);
+  const auto base = log::BaseReader::open(base_file);
+  const bool is_base = base.is_ok() && is_own_file(relid, base.value().header().identity);
+  remove_own_file(base_file, is_base && !is_elsewhere);
+  remove_own_file(redo_file, is_own_file(relid, log::RedoFile::identity_of(redo_file)) && !is_elsewhere);
 }
 
 }  // namespace strom::pg::store

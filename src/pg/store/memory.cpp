@@ -30,6 +30,7 @@ using boundary::value_or_throw;
 
 namespace {
 
+/// None of the pointers is null: catalogs change at any moment, also while a table is opened.
 std::map<Oid, std::unique_ptr<Table>>& tables() {
   static auto* map = new std::map<Oid, std::unique_ptr<Table>>();
   return *map;
@@ -50,10 +51,32 @@ void on_catalog_change(Datum, int, uint32) {
   for (auto& [id, table] : tables()) table->is_stale = true;
 }
 
+/// True after the end of a transaction: no statement uses tables from before it.
+bool may_forget = false;
+
+void on_transaction(XactEvent event, void*) {
+  may_forget = may_forget || event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT;
+}
+
+/// Unmaps tables that were dropped, and memory that was replaced.
+void forget_gone_tables() {
+  if (!may_forget) return;
+  may_forget = false;
+  for (const auto& table : retired()) unmap_memory(table.get());
+  retired().clear();
+  std::erase_if(tables(), [](const auto& entry) {
+    Table* table = entry.second.get();
+    if (table->shared->state != static_cast<uint32_t>(MemoryState::kDropped)) return false;
+    unmap_memory(table);
+    return true;
+  });
+}
+
 void watch_catalogs() {
   static bool is_watching = false;
   if (is_watching) return;
   guard([] {
+    RegisterXactCallback(on_transaction, nullptr);
     CacheRegisterRelcacheCallback(on_relation_change, 0);
     CacheRegisterSyscacheCallback(FOREIGNTABLEREL, on_catalog_change, 0);
   });
@@ -112,7 +135,10 @@ void use_memory(Table* table, const Found& found) {
   try {
     map_memory(table);
     const log::Identity identity{found.head.store_id, 0, 0, 0};
-    table->redo = value_or_throw(log::RedoFile::open(table->options.redo_log_file, identity));
+    auto redo = value_or_throw(log::RedoFile::open(table->options.redo_log_file, identity));
+    // As long as somebody uses the memory, no other server makes memory of the files.
+    redo.file().claim(found.head.incarnation);
+    table->redo = std::move(redo);
   } catch (...) {
     unmap_memory(table);
     throw;
@@ -145,10 +171,11 @@ void build(Table* table) {
 Table* find_or_open(Relation relation) {
   const Oid relid = RelationGetRelid(relation);
   watch_catalogs();
-  auto& known = tables()[relid];
-  const bool is_ready = known != nullptr && known->shared != nullptr &&
-                        known->shared->state == static_cast<uint32_t>(MemoryState::kReady);
-  if (is_ready && !known->is_stale) return known.get();
+  forget_gone_tables();
+  const auto found = tables().find(relid);
+  Table* known = found == tables().end() ? nullptr : found->second.get();
+  const bool is_ready = known != nullptr && known->shared->state == static_cast<uint32_t>(MemoryState::kReady);
+  if (is_ready && !known->is_stale) return known;
   auto table = describe(relation);
   if (is_ready && table->shape == known->shape && table->options.base_file == known->options.base_file &&
       table->options.redo_log_file == known->options.redo_log_file) {
@@ -156,13 +183,14 @@ Table* find_or_open(Relation relation) {
     known->shape = table->shape;  // columns may have been renamed
     strlcpy(known->name, table->name, NAMEDATALEN);
     known->is_stale = false;
-    return known.get();
+    return known;
   }
   if (!attach(table.get())) build(table.get());
-  if (known != nullptr) retired().push_back(std::move(known));
-  known = std::move(table);
+  auto& place = tables()[relid];
+  if (place != nullptr) retired().push_back(std::move(place));
+  place = std::move(table);
   guard([] { ensure_worker(); });
-  return known.get();
+  return place.get();
 }
 
 }  // namespace
@@ -228,8 +256,11 @@ bool attach_without_catalogs(Table* table, const std::string& path) {
 }
 
 bool is_store_table(Relation relation) {
-  if (relation->rd_rel->relkind != RELKIND_FOREIGN_TABLE) return false;
-  const ForeignServer* server = GetForeignServer(GetForeignTable(RelationGetRelid(relation))->serverid);
+  return relation->rd_rel->relkind == RELKIND_FOREIGN_TABLE && is_store_table(RelationGetRelid(relation));
+}
+
+bool is_store_table(Oid foreign_table) {
+  const ForeignServer* server = GetForeignServer(GetForeignTable(foreign_table)->serverid);
   return strcmp(GetForeignDataWrapper(server->fdwid)->fdwname, "gstore_fdw") == 0;
 }
 

@@ -95,7 +95,9 @@ struct Table {
   Region* region = nullptr;  // see published.hpp
   bool is_stale = false;     // the catalogs may have changed
   EndedVersions ended;
-  TransactionId rest = 0;  // used by the worker: see free_pages()
+  // Of the worker: see free_pages(), and run_for().
+  TransactionId rest = 0;
+  TimestampTz failed_at = 0, told_at = 0;
 
   int key() const { return shape.key; }
   LWLock* lock(int which) const { return &shared->locks[which].lock; }
@@ -110,6 +112,7 @@ inline constexpr uint32_t kMemoryVersion = 9;
 
 /// True for a foreign table of the wrapper gstore_fdw. May ereport.
 bool is_store_table(Relation relation);
+bool is_store_table(Oid foreign_table);
 
 /// The mapped table. The caller holds a lock on the relation. May ereport.
 Table* open_table(Relation relation);
@@ -117,7 +120,8 @@ Table* open_table(Relation relation);
 /// The identity for new files of this table. May throw.
 log::Identity new_identity(Oid relid);
 
-/// Removes the files of a table that is gone, and marks its memory as dropped. Neither throws nor raises.
-void remove_files(const std::string& base_file, const std::string& redo_file, const std::string& memory);
+/// Removes the files of a table of this database that is gone, and marks its memory as dropped. Files of other tables,
+/// which a copy of the database names as well, stay. Neither throws nor raises.
+void remove_files(Oid relid, const std::string& base_file, const std::string& redo_file, const std::string& memory);
 
 }  // namespace strom::pg::store

@@ -138,7 +138,10 @@ void make_region(Table* table, uint32_t number) {
                              region::Writer(memory, &table->shared->region_writer)};
   if (!grow_region(table->region, 0, geometry.extents_offset))
     throw_if_failed(Status(ErrorCode::kOutOfMemory, "no memory is left for the published region of a store table"));
+  // Generations go on where the previous region's have ended: a client may compare with one of those.
+  const uint32_t generation = table->shared->region_writer.generation;
   table->shared->region_writer = {};
+  table->shared->region_writer.generation = generation;
   table->region->writer = region::Writer::create(memory, plan, &table->shared->region_writer);
   table->region->writer.set_grow(grow_region, table->region);
 }
@@ -183,6 +186,55 @@ void write_zeros(int descriptor, off_t bytes) {
       at += written;
     }
   }
+}
+
+/// A region that was made for a definition which its transaction may take back.
+struct Doubtful {
+  const Table* table;
+  int level;  // of nested transactions
+};
+
+std::vector<Doubtful>& doubtful() {
+  static auto* list = new std::vector<Doubtful>();
+  return *list;
+}
+
+/// Clients lose the region, and the worker has another one made. The mapping stays: changes of this transaction that
+/// are taken back later give their extents back to it. The transaction still has the table to itself.
+void lose_region(const Table* table) {
+  const uint32_t number = table->shared->region;
+  if (number == 0) return;
+  set_lacks_region(table, true);
+  __atomic_store_n(&table->shared->region, 0U, __ATOMIC_RELEASE);
+  retire_region_file(path_of(table, number), region::State::kMoved);
+}
+
+void on_transaction(XactEvent event, void*) {
+  if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT) return;
+  if (event == XACT_EVENT_ABORT)
+    for (const Doubtful& one : doubtful()) lose_region(one.table);
+  doubtful().clear();
+}
+
+void on_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void*) {
+  const int level = GetCurrentTransactionNestLevel();
+  if (event == SUBXACT_EVENT_COMMIT_SUB)
+    for (Doubtful& one : doubtful()) one.level = std::min(one.level, level - 1);
+  if (event != SUBXACT_EVENT_ABORT_SUB) return;
+  for (const Doubtful& one : doubtful())
+    if (one.level >= level) lose_region(one.table);
+  std::erase_if(doubtful(), [level](const Doubtful& one) { return one.level >= level; });
+}
+
+void lose_at_abort(const Table* table) {
+  static bool is_registered = false;
+  if (!is_registered)
+    guard([] {
+      RegisterXactCallback(on_transaction, nullptr);
+      RegisterSubXactCallback(on_subtransaction, nullptr);
+    });
+  is_registered = true;
+  doubtful().push_back({table, guard([] { return GetCurrentTransactionNestLevel(); })});
 }
 
 }  // namespace
@@ -306,10 +358,12 @@ void follow_kv_option(Table* table, Relation relation) {
       ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
                       errmsg("store table \"%s\" has changes of this transaction", table->name)));
     });
-  if (table->options.kv_access)
+  if (table->options.kv_access) {
     build_region(table);
-  else
+    lose_at_abort(table);
+  } else {
     drop_region(table);
+  }
 }
 
 uint64_t record_bytes_of(const Table* table, const rows::Cell* cells) {

@@ -30,36 +30,32 @@ std::vector<Oid> tables_of(Oid database) {
   return found;
 }
 
-/// Each table has a transaction of its own, so that none waits for another. May throw.
-void run_for(Oid relid, void (*call)(Oid)) {
-  boundary::guard([relid, call] {
-    StartTransactionCommand();
-    PushActiveSnapshot(GetTransactionSnapshot());
-    call(relid);
-    PopActiveSnapshot();
-    CommitTransactionCommand();
-  });
-}
-
-/// After an error, this process starts again. May throw.
-void follow_all_rights() {
-  for (const Oid relid : tables_of(MyDatabaseId)) run_for(relid, follow_rights);
-}
-
-/// After errors, the store's worker starts another process later. May throw.
-void restore_all_regions() {
+/// Calls `call` for each table of this database, in a transaction of its own, so that none waits for another. An error
+/// is written to the server's log. False: there was one, since somebody keeps a table locked, for example. May throw.
+bool run_for_all(void (*call)(Oid), const char* what) {
+  bool is_done = true;
   for (const Oid relid : tables_of(MyDatabaseId)) {
     try {
-      run_for(relid, restore_region);
+      boundary::guard([relid, call] {
+        StartTransactionCommand();
+        PushActiveSnapshot(GetTransactionSnapshot());
+        call(relid);
+        PopActiveSnapshot();
+        CommitTransactionCommand();
+      });
     } catch (const std::exception&) {
+      is_done = false;
       const boundary::RaisableError error = boundary::describe_current_exception();
-      boundary::guard([&error] {
-        ereport(LOG, (errmsg("a published region could not be made again: %s",
+      boundary::guard([=] {
+        ereport(LOG, (errmsg("could not %s the store table with OID %u: %s", what, relid,
                              error.original != nullptr ? error.original->message : error.message)));
         AbortCurrentTransaction();
+        LWLockReleaseAll();
       });
     }
+    boundary::check_for_interrupts();
   }
+  return is_done;
 }
 
 }  // namespace
@@ -97,9 +93,12 @@ void strom_store_rights_worker_main(Datum database) {
   BackgroundWorkerInitializeConnectionByOid(oid, InvalidOid, BGWORKER_BYPASS_ALLOWCONN);
   // Whoever comes to a table while this process waits for it, waits as well.
   boundary::guard([] { SetConfigOption("lock_timeout", "3s", PGC_SUSET, PGC_S_OVERRIDE); });
-  boundary::entry([] {
-    store::follow_all_rights();
-    store::restore_all_regions();
+  const bool is_done = boundary::entry([] {
+    const bool followed = store::run_for_all(store::follow_rights, "look at the readers of");
+    // After an error, the store's worker starts another process later.
+    store::run_for_all(store::restore_region, "make the published region again of");
+    return followed;
   });
-  proc_exit(0);
+  // With 1 the server starts the process again.
+  proc_exit(is_done ? 0 : 1);
 }

@@ -45,6 +45,8 @@ std::map<std::string, std::unique_ptr<Table>>& tables() {
   return *map;
 }
 
+TimestampTz now() { return GetCurrentTimestamp(); }
+
 /// Logs the exception that is being handled.
 void log_exception(const char* what, const char* table) {
   const boundary::RaisableError error = boundary::describe_current_exception();
@@ -106,16 +108,20 @@ void free_pages(Table* table) {
 /// The age at which the server may soon forget a transaction id.
 uint64_t old_age() { return std::min(kOldXids, static_cast<uint64_t>(autovacuum_freeze_max_age) / kOldPart); }
 
+/// Writes what sessions have left in the memory for the log. May ereport.
+void flush_rest(Table* table) {
+  const LogState& state = table->shared->log;
+  const uint64_t appended = __atomic_load_n(&state.appended, __ATOMIC_ACQUIRE);
+  if (appended > __atomic_load_n(&state.durable, __ATOMIC_ACQUIRE) && state.failed == 0) flush_redo(table, appended);
+}
+
 /// May ereport.
 void write_base_file(Table* table, bool freezes_all) {
   StartTransactionCommand();
   PushActiveSnapshot(GetTransactionSnapshot());
-  if (freezes_all) {
-    const uint64_t next = U64FromFullTransactionId(ReadNextFullTransactionId());
-    sweep(table, nullptr);
-    table->shared->oldest_xid = next;
-  }
-  checkpoint(table, OwnRows::kNone, 0);
+  const uint64_t next = U64FromFullTransactionId(ReadNextFullTransactionId());
+  if (freezes_all) sweep(table, nullptr);
+  if (try_checkpoint(table) && freezes_all) table->shared->oldest_xid = next;
   PopActiveSnapshot();
   CommitTransactionCommand();
 }
@@ -123,14 +129,57 @@ void write_base_file(Table* table, bool freezes_all) {
 /// May ereport.
 void serve(Table* table) {
   if (Region* region = region_of(table); region != nullptr) region->writer.beat(now_us());
-  const LogState& state = table->shared->log;
-  const uint64_t appended = __atomic_load_n(&state.appended, __ATOMIC_ACQUIRE);
-  if (appended > __atomic_load_n(&state.durable, __ATOMIC_ACQUIRE) && state.failed == 0) flush_redo(table, appended);
+  flush_rest(table);
   const bool is_long = free_in_ring(table) < table->redo.ring_bytes() / 2;
   const uint64_t next = U64FromFullTransactionId(ReadNextFullTransactionId());
   // Transaction ids that the server may soon forget must be neither in the memory nor in the files.
   const bool is_old = next - table->shared->oldest_xid > old_age();
-  if (is_long || is_old) write_base_file(table, is_old);
+  constexpr int kPauseMs = 5000;  // after an error
+  const bool may_try = table->failed_at == 0 || TimestampDifferenceExceeds(table->failed_at, now(), kPauseMs);
+  if (!may_try || !(is_long || is_old)) return;
+  write_base_file(table, is_old);
+  table->failed_at = table->told_at = 0;
+}
+
+/// Calls `work`, which may ereport, for a table. An error, such as that of a full disk, is written to the server's log
+/// once a minute, and the other tables are served.
+void run_for(Table* table, void (*work)(Table*)) {
+  try {
+    boundary::guard([=] { work(table); });
+  } catch (const std::exception&) {
+    constexpr int kQuietMs = 60'000;
+    table->failed_at = now();
+    const bool tells = table->told_at == 0 || TimestampDifferenceExceeds(table->told_at, table->failed_at, kQuietMs);
+    if (tells) {
+      table->told_at = table->failed_at;
+      log_exception("write the files of", table->name);
+    }
+    boundary::guard([] {
+      AbortCurrentTransaction();
+      LWLockReleaseAll();
+    });
+  }
+}
+
+/// What cannot wait until a base file is written: clients would take the server for silent, and changes of tables with
+/// `durability = async` would stay in the memory. Throws.
+void serve_while_writing() {
+  static TimestampTz last = 0;
+  if (!TimestampDifferenceExceeds(last, now(), kLookMs)) return;
+  last = now();
+  for (auto& [path, known] : tables()) {
+    Table* table = known.get();
+    if (table->shared->state != static_cast<uint32_t>(MemoryState::kReady)) continue;
+    try {
+      if (Region* region = boundary::guard([table] { return region_of(table); }); region != nullptr)
+        region->writer.beat(now_us());
+      boundary::guard([table] { flush_rest(table); });
+    } catch (const std::exception&) {
+      // The table's next turn reports it. Whoever writes a base file holds no lock of this kind now.
+      boundary::guard([] { LWLockReleaseAll(); });
+    }
+  }
+  serve_attach();
 }
 
 /// The databases of tables that have lost their region, when it is time to make it. Each attempt takes the table from
@@ -175,8 +224,8 @@ void serve_all() {
   for (auto& [path, table] : tables()) {
     CHECK_FOR_INTERRUPTS();
     if (table->shared->state != static_cast<uint32_t>(MemoryState::kReady)) continue;
-    serve(table.get());
-    if (is_time_for_pages) free_pages(table.get());
+    run_for(table.get(), serve);
+    if (is_time_for_pages) run_for(table.get(), free_pages);
   }
 }
 
@@ -231,7 +280,10 @@ void write_base_files_at_stop() {
     } catch (const std::exception&) {
       // The files are as they were, and the others' turn comes.
       log_exception("write the base file of", table->name);
-      boundary::guard([] { AbortCurrentTransaction(); });
+      boundary::guard([] {
+        AbortCurrentTransaction();
+        LWLockReleaseAll();
+      });
     }
   }
 }
@@ -348,6 +400,7 @@ void strom_store_worker_main(Datum stays) {
   if (!strom::pg::store::take_place()) proc_exit(0);
   strom::pg::store::keep_what_snapshots_see();
   strom::pg::store::watch_roles();
+  strom::pg::store::while_writing = strom::pg::store::serve_while_writing;
   strom::pg::store::run_through_errors(DatumGetBool(stays));
   strom::pg::boundary::entry([] { strom::pg::store::remove_memory_at_stop(); });
   // The server restarts the worker unless its exit code is 0.

@@ -82,7 +82,7 @@ BaseWriter::~BaseWriter() {
 Result<BaseWriter> BaseWriter::begin(const std::string& path, const BaseHeader& header) {
   BaseWriter writer(path, header);
   writer.header_.rows = 0;
-  STROM_ASSIGN(writer.file_, File::open(path + ".new", O_RDWR | O_CREAT | O_TRUNC));
+  STROM_ASSIGN(writer.file_, File::open(path + kNewSuffix, O_RDWR | O_CREAT | O_TRUNC));
   STROM_TRY(writer.write_header());
   writer.offset_ = begin_of_blocks(encode_shape(header.shape).size());
   return writer;
@@ -126,6 +126,8 @@ Status BaseWriter::flush() {
   block.crc = crc_of(block, block_);
   STROM_TRY(file_.write_at(offset_, &block, sizeof(block)));
   STROM_TRY(file_.write_at(offset_ + sizeof(block), block_.data(), block_.size()));
+  // So that the sync at the end, during which the caller can do nothing else, does not take long.
+  file_.begin_sync(offset_, sizeof(block) + block_.size());
   offset_ += sizeof(block) + block_.size();
   ++blocks_;
   block_.clear();

@@ -33,9 +33,12 @@ struct BaseRow {
   uint64_t xmin = 0, xmax = 0;  // with epochs
 };
 
+/// A base file has this behind its name until it is complete.
+inline constexpr const char* kNewSuffix = ".new";
+
 class BaseWriter {
  public:
-  /// Begins a file named `path`.new. Errors: those of opening.
+  /// Begins a file named `path` + kNewSuffix. Errors: those of opening.
   static Result<BaseWriter> begin(const std::string& path, const BaseHeader& header);
   /// Adds a row; `image` comes from append_row().
   Status add(const BaseRow& row, std::string_view image);

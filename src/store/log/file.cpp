@@ -75,6 +75,10 @@ Status File::sync() const {
   return Status::ok();
 }
 
+void File::begin_sync(uint64_t offset, uint64_t bytes) const {
+  sync_file_range(descriptor_, static_cast<off64_t>(offset), static_cast<off64_t>(bytes), SYNC_FILE_RANGE_WRITE);
+}
+
 Status File::allocate(uint64_t offset, uint64_t bytes) const {
   int error;
   do error = ::posix_fallocate(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
@@ -88,6 +92,42 @@ Result<uint64_t> File::size() const {
   struct stat info;
   if (fstat(descriptor_, &info) != 0) return failure("examine");
   return static_cast<uint64_t>(info.st_size);
+}
+
+namespace {
+
+// Locks of bytes that are far behind the end of any file: one byte for each server.
+constexpr off_t kFirstServer = off_t{1} << 62;
+constexpr off_t kServers = off_t{1} << 40;
+
+off_t byte_of(uint64_t server) { return kFirstServer + static_cast<off_t>(server % static_cast<uint64_t>(kServers)); }
+
+struct flock lock_of(short type, off_t begin, off_t bytes) {
+  struct flock lock{};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = begin;
+  lock.l_len = bytes;
+  return lock;
+}
+
+bool is_locked(int descriptor, off_t begin, off_t bytes) {
+  if (bytes == 0) return false;
+  struct flock lock = lock_of(F_WRLCK, begin, bytes);
+  return fcntl(descriptor, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+}  // namespace
+
+void File::claim(uint64_t server) const {
+  struct flock lock = lock_of(F_RDLCK, byte_of(server), 1);
+  [[maybe_unused]] const int result = fcntl(descriptor_, F_OFD_SETLK, &lock);
+}
+
+bool File::has_other(uint64_t server) const {
+  const off_t own = byte_of(server);
+  return is_locked(descriptor_, kFirstServer, own - kFirstServer) ||
+         is_locked(descriptor_, own + 1, kFirstServer + kServers - own - 1);
 }
 
 Status sync_folder_of(const std::string& path) {

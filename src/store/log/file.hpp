@@ -26,8 +26,16 @@ class File {
   Status write_at(uint64_t offset, const void* from, uint64_t bytes) const;
   /// Waits until the file is on the device. After a failure, the content on the device is unknown.
   Status sync() const;
+  /// Has bytes written to the device soon, without waiting for it.
+  void begin_sync(uint64_t offset, uint64_t bytes) const;
   Status allocate(uint64_t offset, uint64_t bytes) const;
   Result<uint64_t> size() const;
+  /// Marks the file as used by a server, until it is closed. `server` is that server's number. Does nothing where the
+  /// file system has no locks.
+  void claim(uint64_t server) const;
+  /// True if another server has claimed the file. Claim it first: of two servers that ask at the same time, at least
+  /// one gets true.
+  bool has_other(uint64_t server) const;
   void close();
 
   const std::string& path() const { return path_; }

@@ -85,18 +85,34 @@ Result<RedoFile> RedoFile::create(const std::string& path, const Identity& ident
   return status;
 }
 
+namespace {
+
+Result<FileHeader> read_header(const File& file) {
+  FileHeader header;
+  STROM_TRY(file.read_at(0, &header, sizeof(header)));
+  if (header.magic != kMagic) return damaged(file.path(), 0, "it is not a redo log of a store table");
+  if (header.version != kVersion && header.version != kVersionWithoutParts)
+    return Status(ErrorCode::kUnsupported, "redo log \"" + file.path() + "\" has version " +
+                                               std::to_string(header.version) + ", only versions up to " +
+                                               std::to_string(kVersion) + " can be read");
+  if (header.crc != crc64(&header, offsetof(FileHeader, crc)) || header.ring_bytes == 0 ||
+      header.ring_bytes % kAlign != 0)
+    return damaged(file.path(), 0, "wrong checksum of its header");
+  return header;
+}
+
+}  // namespace
+
+Result<Identity> RedoFile::identity_of(const std::string& path) {
+  STROM_ASSIGN(const File file, File::open(path, O_RDONLY));
+  STROM_ASSIGN(const FileHeader header, read_header(file));
+  return Identity{header.store_id, header.system_id, header.database, header.relation};
+}
+
 Result<RedoFile> RedoFile::open(const std::string& path, const Identity& identity) {
   RedoFile redo;
   STROM_ASSIGN(redo.file_, File::open(path, O_RDWR));
-  FileHeader header;
-  STROM_TRY(redo.file_.read_at(0, &header, sizeof(header)));
-  if (header.magic != kMagic) return damaged(path, 0, "it is not a redo log of a store table");
-  if (header.version != kVersion && header.version != kVersionWithoutParts)
-    return Status(ErrorCode::kUnsupported, "redo log \"" + path + "\" has version " + std::to_string(header.version) +
-                                               ", only versions up to " + std::to_string(kVersion) + " can be read");
-  if (header.crc != crc64(&header, offsetof(FileHeader, crc)) || header.ring_bytes == 0 ||
-      header.ring_bytes % kAlign != 0)
-    return damaged(path, 0, "wrong checksum of its header");
+  STROM_ASSIGN(FileHeader header, read_header(redo.file_));
   if (header.store_id != identity.store_id)
     return Status(ErrorCode::kCorruptFile, "redo log \"" + path + "\" belongs to another base file");
   if (header.version != kVersion) {

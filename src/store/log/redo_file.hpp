@@ -56,6 +56,9 @@ class RedoFile {
   /// a file of version 1 one of version 2.
   static Result<RedoFile> open(const std::string& path, const Identity& identity);
 
+  /// Says whose log a file is. Errors as open().
+  static Result<Identity> identity_of(const std::string& path);
+
   uint64_t ring_bytes() const { return ring_bytes_; }
   const File& file() const { return file_; }
 

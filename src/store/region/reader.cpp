@@ -63,8 +63,9 @@ GetResult Reader::get_at(const KeyHash& hash, Key key, Value& value) {
       case Probe::kFound: value.is_found = true; return value.result = GetResult::kFound;
       case Probe::kSmallBuffer: return value.result = GetResult::kSmallBuffer;
       case Probe::kAbsent:
-        // The loads of the buckets precede this one, because they acquire.
-        if (moves % 2 == 0 && load_word(&header_->moves, __ATOMIC_ACQUIRE) == moves)
+        // The loads of the buckets precede these, because they acquire. A region is zeroed after its state has changed,
+        // so that zeros may be read in place of the key's entry.
+        if (moves % 2 == 0 && load_word(&header_->moves, __ATOMIC_ACQUIRE) == moves && state() == State::kReady)
           return value.result = GetResult::kNotFound;
         break;
       case Probe::kTorn: break;
@@ -137,7 +138,8 @@ GetResult Reader::read_entry(uint64_t bucket, uint32_t slot, Value& value, Key* 
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (state() != State::kReady) return GetResult::kMoved;
     const Entry entry{load_word(&at->place, __ATOMIC_ACQUIRE), load_word(&at->proof, __ATOMIC_ACQUIRE)};
-    if (entry.place == 0) return GetResult::kNotFound;
+    // Zeros may also be those of a region that has been retired since, as in get_at().
+    if (entry.place == 0) return state() == State::kReady ? GetResult::kNotFound : GetResult::kMoved;
     const Probe copied = copy_record(entry, bucket, value);
     if (copied == Probe::kSmallBuffer) return GetResult::kSmallBuffer;
     if (copied == Probe::kFound) {

@@ -1,8 +1,10 @@
 // The published region: what is put is found, what is not whole is not believed, extents come back, limits are kept.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <random>
+#include <thread>
 
 #include "store/size_classes.hpp"
 #include "test_region.hpp"
@@ -138,6 +140,31 @@ TEST(Region, AMovedRegionIsNotRead) {
   EXPECT_EQ(reader.get("key"), GetResult::kFound);
   region.writer().set_state(State::kMoved);
   EXPECT_EQ(reader.get("key"), GetResult::kMoved);
+}
+
+// A region is retired by a new state, and by zeros in place of everything else.
+TEST(Region, ARegionThatIsRetiredMeanwhileHasNoMissingRows) {
+  for (int round = 0; round < 300; ++round) {
+    TestRegion region(10);
+    ASSERT_TRUE(region.put("key", "value").is_ok());
+    std::atomic<bool> reads = false;
+    std::atomic<int> not_found = 0;
+    std::thread thread([&] {
+      TestReader reader(region);
+      GetResult result;
+      do {
+        result = reader.get("key");
+        reads = true;
+        not_found += result == GetResult::kNotFound ? 1 : 0;
+      } while (result != GetResult::kMoved);
+    });
+    while (!reads) std::this_thread::yield();
+    region.writer().set_state(State::kMoved);
+    for (uint64_t at = kHeaderBytes; at < region.writer().header().extents_end; at += sizeof(uint64_t))
+      __atomic_store_n(reinterpret_cast<uint64_t*>(region.memory() + at), uint64_t{0}, __ATOMIC_RELEASE);
+    thread.join();
+    ASSERT_EQ(not_found, 0) << round;
+  }
 }
 
 TEST(Region, ASmallBufferLearnsWhatIsNeeded) {
