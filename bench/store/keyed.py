@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Callable, Dict, List
 
 import psycopg
+from memory import when_settled
 from options import say
 
 SCHEMA = "strom_bench_store"
@@ -160,14 +161,10 @@ class Keyed:
 
     def make_tables(self, session: psycopg.Connection, rows: int, value_bytes: int) -> None:
         session.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; CREATE SCHEMA {SCHEMA}; SET search_path = {SCHEMA}, public")
-        data = session.execute("SHOW data_directory").fetchone()[0]
-        session.execute(f"CREATE FOREIGN TABLE store (id bigint, v bytea) SERVER gstore_fdw OPTIONS (base_file '{data}/strom_bench.base', "
-                        f"redo_log_file '{data}/strom_bench.redo', max_num_rows '{rows * 3 // 2}', primary_key 'id', durability 'async', kv_access 'true')")
+        make_store(session, "store", rows * 3 // 2)
         session.execute("CREATE TABLE heap (id bigint PRIMARY KEY, v bytea); CREATE UNLOGGED TABLE unlogged (id bigint PRIMARY KEY, v bytea)")
-        # The same value as value_of() in stores.cpp: the number, least significant byte first.
-        number = " || ".join(f"set_byte('\\x00', 0, ((i::bigint >> {8 * byte}) & 255)::int)" for byte in range(8))
         for table in SQL_TABLES.values():
-            session.execute(f"INSERT INTO {table} SELECT i, {number} || convert_to(repeat('v', {value_bytes - 8}), 'UTF8') FROM generate_series(0, {rows - 1}) i")
+            fill(session, table, rows, value_bytes)
             session.execute(f"{'ANALYZE' if table == 'store' else 'VACUUM ANALYZE'} {table}")
         # For all tables, commits do not wait for a device.
         session.execute(f"ALTER ROLE CURRENT_USER IN DATABASE {self.arguments.pg_db} SET synchronous_commit = off")
@@ -186,7 +183,7 @@ class Keyed:
                 for name, table in SQL_TABLES.items():
                     self.all_lines(Place(name, "postgres", self.conninfo, f"{SCHEMA}.{table}", server, rows, value_bytes))
                 if "gets" in self.tasks and value_bytes == self.arguments.bytes:
-                    self.measured["memory"] = memory_of(session, value_bytes)
+                    self.measured["memory"] = memory_of(session, rows, value_bytes)
             finally:
                 session.execute(f"ALTER ROLE CURRENT_USER IN DATABASE {self.arguments.pg_db} RESET synchronous_commit")
                 session.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
@@ -214,10 +211,26 @@ class Keyed:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def memory_of(session: psycopg.Connection, value_bytes: int) -> Dict[str, float]:
-    """Bytes of memory for each byte of the rows: of the region that clients read, and of the table."""
-    rows, memory = session.execute(f"SELECT rows, memory_bytes FROM pgstrom.store_info() WHERE relation = '{SCHEMA}.store'::regclass").fetchone()
-    own = rows * (8 + value_bytes)
-    relid = session.execute(f"SELECT '{SCHEMA}.store'::regclass::oid").fetchone()[0]
+def make_store(session: psycopg.Connection, name: str, limit: int) -> None:
+    data = session.execute("SHOW data_directory").fetchone()[0]
+    session.execute(f"CREATE FOREIGN TABLE {name} (id bigint, v bytea) SERVER gstore_fdw OPTIONS (base_file '{data}/strom_bench_{name}.base', "
+                    f"redo_log_file '{data}/strom_bench_{name}.redo', max_num_rows '{limit}', primary_key 'id', durability 'async', kv_access 'true')")
+
+
+def fill(session: psycopg.Connection, table: str, rows: int, value_bytes: int) -> None:
+    # The same value as value_of() in stores.cpp: the number, least significant byte first.
+    number = " || ".join(f"set_byte('\\x00', 0, ((i::bigint >> {8 * byte}) & 255)::int)" for byte in range(8))
+    session.execute(f"INSERT INTO {table} SELECT i, {number} || convert_to(repeat('v', {value_bytes - 8}), 'UTF8') FROM generate_series(0, {rows - 1}) i")
+
+
+def memory_of(session: psycopg.Connection, rows: int, value_bytes: int) -> Dict[str, float]:
+    """Bytes of memory of a table at its limit, where the region's index has a fill of 0.85: of the region that clients
+    read, and of the table."""
+    make_store(session, "filled", rows)
+    fill(session, "filled", rows, value_bytes)
+    relid = session.execute("SELECT 'filled'::regclass::oid").fetchone()[0]
+    info = f"SELECT memory_bytes FROM pgstrom.store_info() WHERE relation = {relid}"
+    table = when_settled(lambda: int(session.execute(info).fetchone()[0]))
     region = sum(path.stat().st_blocks * 512 for path in Path("/dev/shm").glob(f"pg_strom.*.{relid}.kv.*"))
-    return {"rows": rows, "own_bytes": own, "table_bytes": int(memory), "region_bytes": region}
+    session.execute("DROP FOREIGN TABLE filled")
+    return {"rows": rows, "own_bytes": rows * (8 + value_bytes), "table_bytes": table, "region_bytes": region}

@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import Dict, List
 
 import psycopg
+from memory import when_settled
 from options import say
+from rounds import turns
 
 SCHEMA = "strom_bench_points"
 TABLES = {"store table": "store", "heap": "heap", "unlogged": "unlogged"}
 COLUMNS = "(dev_id int, ts timestamp, x float, y float)"
 PARTITIONS = 2
+PGBENCH_ROUNDS = 3  # in which the tables take turns
 ENOUGH_SECONDS = 10  # for one query; slow queries run less often than requested
 # As the seeds have it; keys are as many as there are rows.
 UPDATE = """UPDATE {schema}.{table} SET ts = now(), x = random() * 100.0, y = random() * 100.0
@@ -74,7 +77,8 @@ class Points:
             session.execute("CHECKPOINT")
         for table in TABLES.values():
             session.execute(f"{'ANALYZE' if table == 'store' else 'VACUUM ANALYZE'} {table}")
-        rows, memory = session.execute("SELECT sum(rows), sum(memory_bytes) FROM pgstrom.store_info() WHERE relation::text LIKE '%store_p%'").fetchone()
+        info = "SELECT sum(%s) FROM pgstrom.store_info() WHERE relation::text LIKE '%%store_p%%'"
+        rows, memory = session.execute(info % "rows").fetchone()[0], when_settled(lambda: int(session.execute(info % "memory_bytes").fetchone()[0]))
         own = 28 * int(rows)
         say(f"memory {int(memory) / own:.2f} bytes for a byte of the rows")
         if "load" in self.tasks:
@@ -105,10 +109,15 @@ class Points:
         lines: List[dict] = []
         self.measured["pgbench"] = lines
         for protocol in ("prepared", "simple"):
-            for name, table in TABLES.items():
-                lines.append({"store": name, "protocol": protocol, "clients": self.arguments.pgbench_clients,
-                              **self.rates(self.pgbench(table, protocol, self.arguments.pgbench_seconds))})
-                say(f"pgbench {name:12} {protocol:9} {lines[-1]['per_second']:10,.0f} tps")
+            rates: Dict[str, List[Dict[str, float]]] = {name: [] for name in TABLES}
+            for number in range(PGBENCH_ROUNDS):
+                for name in turns(list(TABLES), number):
+                    rates[name].append(self.rates(self.pgbench(TABLES[name], protocol, self.arguments.pgbench_seconds)))
+            for name, found in rates.items():
+                middle = sorted(found, key=lambda rate: rate["per_second"])[len(found) // 2]
+                lines.append({"store": name, "protocol": protocol, "clients": self.arguments.pgbench_clients, **middle,
+                              "rounds": [rate["per_second"] for rate in found]})
+                say(f"pgbench {name:12} {protocol:9} {middle['per_second']:10,.0f} tps")
 
     # ---- The analytic query
 

@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--mix-clients", type=int, default=32, help="of the mix of nine gets and a put")
     parser.add_argument("--points", type=int, default=12_000_000, help="rows of load, pgbench, analytic and recovery")
     parser.add_argument("--pgbench-clients", type=int, default=48)
-    parser.add_argument("--pgbench-seconds", type=int, default=15, help="for each line of pgbench")
+    parser.add_argument("--pgbench-seconds", type=int, default=6, help="for each of the rounds of a line of pgbench")
     parser.add_argument("--runs", type=int, default=5, help="of each analytic query; fewer where they take long")
     options.add_tasks(parser, (*KEYED, *POINTS))
     options.add_out(parser)
