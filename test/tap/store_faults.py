@@ -284,7 +284,25 @@ def many_large_answers():
     client.close()
 
 
+def growing_values():
+    """Values that become longer again and again take the memory of those that were shorter."""
+    rows, updates = 10_000, 45
+    make_table("growing", "id int, note text", max_num_rows=2 * rows + 1000, kv_access="true")
+    query(f"INSERT INTO growing SELECT i, repeat('x', 100) FROM generate_series(1, {rows}) i", DB)
+    with connect() as session:
+        for number in range(updates):
+            session.execute(f"UPDATE growing SET note = repeat(chr(97 + {number % 26}), 100 + 16 * {number + 1})")
+        relid, heap = session.execute("SELECT relation::oid, heap_bytes FROM pgstrom.store_info() WHERE relation = 'growing'::regclass").fetchone()
+    own = rows * (100 + 16 * updates)
+    ok(heap < 4 * own, "the table", f"{heap} bytes for {own} of values")
+    region = sum(path.stat().st_blocks * 512 for path in pathlib.Path("/dev/shm").glob(f"pg_strom.*.{relid}.kv.*"))
+    ok(0 < region < 4 * own + 8_000_000, "the region", f"{region} bytes for {own} of values")
+    equal(query("SELECT pgstrom.store_check('growing'), count(DISTINCT note), max(length(note)) FROM growing", DB), f"{rows}|1|{100 + 16 * updates}", "all values are whole")
+    query("DROP FOREIGN TABLE growing", DB)
+
+
 failed_open_beside_changes()
+growing_values()
 many_large_answers()
 copy_of_the_database()
 rotation_by_strangers()

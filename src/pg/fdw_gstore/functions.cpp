@@ -38,7 +38,7 @@ void put_info(ReturnSetInfo* result, const store::Table* table) {
                               ended,
                               memory,
                               rows.heap_used,
-                              rows.heap_free_bytes,
+                              rows.heap_free.bytes,
                               log.appended,
                               log.durable,
                               log.base,

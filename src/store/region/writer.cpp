@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kFill = 0.85;
 constexpr uint64_t kPage = 4096;
-static_assert(class_of(record_bytes(kMaxKey, kMaxPayload)) < kClasses);
+static_assert(class_of(record_bytes(kMaxKey, kMaxPayload)) < kExtentClasses);
 
 uint64_t now_us() {
   struct timespec now;
@@ -105,12 +105,16 @@ Result<uint64_t> Writer::reserve(uint64_t bytes) {
   const uint32_t size_class = class_of(bytes);
   const uint64_t size = bytes_of_class(size_class);
   let_go(now_us());
-  if (const uint64_t offset = take_free(size_class); offset != 0) return offset;
+  ExtentLists extents = lists();
+  if (const auto found = extents.take(size_class); found.has_value()) return *found;
   const uint64_t offset = header_->extents_end;
+  if (extents.merge_if_worth_it(offset - header_->extents_offset))
+    if (const auto found = extents.take(size_class); found.has_value()) return *found;
   if (offset + size > header_->file_bytes) {
     // Only extents that wait for readers are left. Readers detect that an extent is used again.
     let_go(UINT64_MAX);
-    if (const uint64_t freed = take_free(size_class); freed != 0) return freed;
+    extents.merge();
+    if (const auto found = extents.take(size_class); found.has_value()) return *found;
     return Status(ErrorCode::kOverBudget, "the published region of a store table is full");
   }
   if (offset + size > state_->grown_end) {
@@ -125,23 +129,10 @@ Result<uint64_t> Writer::reserve(uint64_t bytes) {
 
 void Writer::release(uint64_t offset, uint64_t bytes) { add_free(offset, bytes_of_class(class_of(bytes))); }
 
-uint64_t Writer::take_free(uint32_t size_class) noexcept {
-  const uint64_t offset = state_->free_heads[size_class];
-  if (offset == 0) return 0;
-  auto* link = reinterpret_cast<uint64_t*>(memory_ + offset);
-  state_->free_heads[size_class] = *link;
-  store_word(link, uint64_t{0});
-  state_->free_bytes -= bytes_of_class(size_class);
-  return offset;
-}
-
 void Writer::add_free(uint64_t offset, uint64_t bytes) noexcept {
-  const uint32_t size_class = class_of(bytes);
   auto* words = reinterpret_cast<uint64_t*>(memory_ + offset);
-  for (uint64_t i = 1; i < bytes / sizeof(uint64_t); ++i) store_word(words + i, uint64_t{0});
-  store_word(words, state_->free_heads[size_class]);
-  state_->free_heads[size_class] = offset;
-  state_->free_bytes += bytes;
+  for (uint64_t i = 0; i < bytes / sizeof(uint64_t); ++i) store_word(words + i, uint64_t{0});
+  lists().give(offset, class_of(bytes));
 }
 
 void Writer::retire(const Entry& entry, uint64_t now) noexcept {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/status.hpp"
+#include "store/free_extents.hpp"
 #include "store/region/format.hpp"
 
 namespace strom::store::region {
@@ -36,7 +37,6 @@ uint64_t extents_for(uint64_t rows, uint64_t record);
 /// Allocates memory for bytes [offset, offset + bytes) of the region. False: no memory.
 using Grow = bool (*)(void* context, uint64_t offset, uint64_t bytes);
 
-inline constexpr uint32_t kClasses = 160;      // sizes of extents
 inline constexpr uint32_t kWaiting = 4096;     // extents that may wait for reuse
 inline constexpr uint64_t kGraceUs = 100'000;  // an extent waits this long, unless too many wait
 inline constexpr uint64_t kGrowBytes = 4 << 20;
@@ -48,8 +48,7 @@ struct WaitingExtent {
 
 /// The state that writers share, in memory that clients do not see. All zeros at the beginning.
 struct WriterState {
-  uint64_t free_heads[kClasses];  // offset of the first free extent, whose first word has the next one
-  uint64_t free_bytes;
+  FreeExtents free;
   uint64_t grown_end;      // memory is allocated up to here
   uint64_t reserved_rows;  // promised to transactions that have not published yet
   uint32_t generation;
@@ -100,7 +99,7 @@ class Writer {
   /// Shows that the server is alive; `time` is in microseconds since 1970.
   void beat(uint64_t time) { store_word(&header_->heartbeat_us, time, __ATOMIC_RELEASE); }
   uint64_t rows() const { return header_->rows; }
-  uint64_t free_bytes() const { return state_->free_bytes; }
+  uint64_t free_bytes() const { return state_->free.bytes; }
 
  private:
   struct Spot {
@@ -121,7 +120,7 @@ class Writer {
   void retire(const Entry& entry, uint64_t now_us) noexcept;
   void let_go(uint64_t now_us) noexcept;
   void add_free(uint64_t offset, uint64_t bytes) noexcept;
-  uint64_t take_free(uint32_t size_class) noexcept;
+  ExtentLists lists() const { return {&state_->free, memory_, 0}; }
 
   Header* header_;
   uint8_t* memory_;

@@ -345,16 +345,18 @@ void Rows::free_values(Slot slot) const {
 Result<uint64_t> Rows::take_heap(uint32_t bytes) const {
   const uint32_t size_class = class_of(bytes);
   const uint64_t size = bytes_of_class(size_class);
-  uint8_t* heap = memory_ + layout_->heap_begin;
-  if (const uint64_t found = state_->heap_free[size_class]; found != 0) {
-    std::memcpy(&state_->heap_free[size_class], heap + found - 1, sizeof(uint64_t));
-    state_->heap_free_bytes -= size;
-    return found - 1;
-  }
+  ExtentLists lists = heap_lists();
+  if (const auto found = lists.take(size_class); found.has_value()) return *found;
+  if (lists.merge_if_worth_it(state_->heap_used))
+    if (const auto found = lists.take(size_class); found.has_value()) return *found;
   uint64_t offset = state_->heap_used;
   // An extent lies within one segment.
   if (offset / kHeapSegment != (offset + size - 1) / kHeapSegment) offset = (offset / kHeapSegment + 1) * kHeapSegment;
-  if (offset + size > layout_->heap_bytes) return Status(ErrorCode::kOverBudget, "the heap of a store table is full");
+  if (offset + size > layout_->heap_bytes) {
+    lists.merge();
+    if (const auto found = lists.take(size_class); found.has_value()) return *found;
+    return Status(ErrorCode::kOverBudget, "the heap of a store table is full");
+  }
   if (offset + size > state_->heap_grown) {
     constexpr uint64_t kStep = 1 << 20;
     const uint64_t end = std::min(layout_->heap_bytes, (offset + size + kStep - 1) / kStep * kStep);
@@ -366,12 +368,7 @@ Result<uint64_t> Rows::take_heap(uint32_t bytes) const {
   return offset;
 }
 
-void Rows::give_heap(uint64_t offset, uint32_t bytes) const {
-  const uint32_t size_class = class_of(bytes);
-  std::memcpy(memory_ + layout_->heap_begin + offset, &state_->heap_free[size_class], sizeof(uint64_t));
-  state_->heap_free[size_class] = offset + 1;
-  state_->heap_free_bytes += bytes_of_class(size_class);
-}
+void Rows::give_heap(uint64_t offset, uint32_t bytes) const { heap_lists().give(offset, class_of(bytes)); }
 
 // The index
 

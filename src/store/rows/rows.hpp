@@ -11,7 +11,7 @@
 #include "base/status.hpp"
 #include "store/rows/cell.hpp"
 #include "store/rows/shape.hpp"
-#include "store/size_classes.hpp"
+#include "store/free_extents.hpp"
 
 namespace strom::store::rows {
 
@@ -67,8 +67,6 @@ inline uint32_t later_xid(uint32_t a, uint32_t b) {
   return static_cast<int32_t>(b - a) > 0 ? b : a;
 }
 
-inline constexpr uint32_t kHeapClasses = 160;
-
 /// Shared state, at a place of the memory's header that callers choose. All zeros at the beginning.
 struct RowsState {
   // Under the lock of slots:
@@ -78,8 +76,7 @@ struct RowsState {
   uint32_t free_slots;
   // Under the lock of the heap:
   uint64_t heap_used, heap_grown;
-  uint64_t heap_free[kHeapClasses];  // offset + 1 of the first free extent, whose first word has the next one
-  uint64_t heap_free_bytes;
+  FreeExtents heap_free;
   uint64_t seed;  // for the hash of keys; set when the memory is made
 };
 
@@ -292,6 +289,7 @@ class Rows {
   Status add_chunk(PageState pages);
   Status mark_null(Slot slot, uint32_t column) const;
   void mark_written(Slot slot) const;
+  ExtentLists heap_lists() const { return {&state_->heap_free, memory_ + layout_->heap_begin, kHeapSegment}; }
   Result<uint64_t> take_heap(uint32_t bytes) const;
   void give_heap(uint64_t offset, uint32_t bytes) const;
 

@@ -15,7 +15,7 @@ namespace {
 TEST(SizeClasses, HoldWhatTheyAreFor) {
   for (uint64_t bytes = 1; bytes <= record_bytes(kMaxKey, kMaxPayload); bytes += bytes < 5000 ? 1 : 997) {
     const uint32_t size_class = class_of(bytes);
-    ASSERT_LT(size_class, kClasses);
+    ASSERT_LT(size_class, kExtentClasses);
     ASSERT_GE(bytes_of_class(size_class), bytes);
     if (size_class > 0) {
       ASSERT_LT(bytes_of_class(size_class - 1), bytes);
