@@ -13,6 +13,7 @@ import time
 import psycopg
 
 from checks import BUILD_DIR, done, equal, folder, fresh_database, ok, query, run
+from kv_library import Key, Row, fields_of, library
 
 OUT = folder("strom_kv")
 os.chmod(OUT, 0o777)
@@ -42,28 +43,7 @@ def rows(text):
     return [json.loads(line) for line in text.splitlines()]
 
 
-# ---- The library, by ctypes.
-
-library = ctypes.CDLL(BUILD_DIR / "src/kv/libstromkv.so")
-
-
-class Key(ctypes.Structure):
-    _fields_ = (("data", ctypes.c_char_p), ("bytes", ctypes.c_size_t))
-
-
-class Row(ctypes.Structure):
-    _fields_ = (("status", ctypes.c_int), ("key", Key), ("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t), ("generation", ctypes.c_uint32), ("form", ctypes.c_uint32))
-
-
-class Field(ctypes.Structure):
-    _fields_ = (("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t))
-
-
-def fields_of(call, owner, count, row):
-    """The stored values of a row; None for NULL."""
-    fields = (Field * count)()
-    equal(call(owner, ctypes.byref(row), fields), 0, "a row is taken apart")
-    return [None if field.data is None else ctypes.string_at(field.data, field.bytes) for field in fields]
+# ---- The library.
 
 
 class Client:

@@ -14,7 +14,8 @@ import time
 
 import psycopg
 
-from checks import BUILD_DIR, done, equal, folder, fresh_database, ok, query, run
+from checks import done, equal, folder, fresh_database, ok, query, run
+from kv_library import Key, Row, fields_of, library
 
 OUT = folder("strom_kv_messages")
 os.chmod(OUT, 0o777)
@@ -34,29 +35,6 @@ def kv(command, *arguments, wanted=0):
     status, out, err = run("strom-kv", command, *arguments, "--messages", "-d", DB)
     ok(status == wanted, f"strom-kv {command} {arguments[:2]}", status, out, err)
     return out if wanted == 0 else (out, err)
-
-
-library = ctypes.CDLL(BUILD_DIR / "src/kv/libstromkv.so")
-library.stromkv_session_error.restype = ctypes.c_char_p
-
-
-class Key(ctypes.Structure):
-    _fields_ = (("data", ctypes.c_char_p), ("bytes", ctypes.c_size_t))
-
-
-class Row(ctypes.Structure):
-    _fields_ = (("status", ctypes.c_int), ("key", Key), ("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t), ("generation", ctypes.c_uint32), ("form", ctypes.c_uint32))
-
-
-class Field(ctypes.Structure):
-    _fields_ = (("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t))
-
-
-def fields_of(call, owner, count, row):
-    """The stored values of a row; None for NULL."""
-    fields = (Field * count)()
-    equal(call(owner, ctypes.byref(row), fields), 0, "a row is taken apart")
-    return [None if field.data is None else ctypes.string_at(field.data, field.bytes) for field in fields]
 
 
 class Value(ctypes.Structure):

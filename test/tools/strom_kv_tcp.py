@@ -12,7 +12,8 @@ import threading
 
 import psycopg
 
-from checks import BUILD_DIR, done, equal, folder, fresh_database, ok, query, run, wait_until
+from checks import done, equal, folder, fresh_database, ok, query, run, wait_until
+from kv_library import Key, Row, fields_of, library
 
 OUT = folder("strom_kv_tcp")
 os.chmod(OUT, 0o777)
@@ -30,29 +31,6 @@ def set_up(addresses, port=0):
     with psycopg.connect(dbname="postgres", autocommit=True) as session:
         session.execute("LOAD 'pg_strom'")
         wait_until(lambda: session.execute("SELECT current_setting('pg_strom.kv_listen_addresses'), current_setting('pg_strom.kv_port')").fetchone() == (addresses, str(port)))
-
-
-library = ctypes.CDLL(BUILD_DIR / "src/kv/libstromkv.so")
-library.stromkv_session_error.restype = ctypes.c_char_p
-
-
-class Key(ctypes.Structure):
-    _fields_ = (("data", ctypes.c_char_p), ("bytes", ctypes.c_size_t))
-
-
-class Row(ctypes.Structure):
-    _fields_ = (("status", ctypes.c_int), ("key", Key), ("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t), ("generation", ctypes.c_uint32), ("form", ctypes.c_uint32))
-
-
-class Field(ctypes.Structure):
-    _fields_ = (("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t))
-
-
-def fields_of(call, owner, count, row):
-    """The stored values of a row; None for NULL."""
-    fields = (Field * count)()
-    equal(call(owner, ctypes.byref(row), fields), 0, "a row is taken apart")
-    return [None if field.data is None else ctypes.string_at(field.data, field.bytes) for field in fields]
 
 
 class Value(ctypes.Structure):

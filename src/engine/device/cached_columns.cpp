@@ -129,8 +129,12 @@ void CachedColumns::take_found(uint32_t column, FoundColumn found) {
   CopiedColumn copied;
   if (!read_shape(found, &copied)) return;
   found_bytes_ += static_cast<int64_t>(copied.bytes);
+  use(column, std::move(found.region), copied);
+}
+
+void CachedColumns::use(uint32_t column, std::unique_ptr<DeviceRegion> region, const CopiedColumn& copied) {
   columns_[column].emplace();
-  columns_[column]->region = std::move(found.region);
+  columns_[column]->region = std::move(region);
   columns_[column]->copied = copied;
 }
 
@@ -184,13 +188,11 @@ Status CachedColumns::update_some(Older* begin, Older* end, const DeviceRegion* 
   }
   if (!batch_->origin->holds()) return {};
   for (Older* column = begin; column != end; ++column) {
-    const size_t brought = blocks_bytes(whole_, column->column, column->copied, column->blocks.size());
-    filled_bytes_ += static_cast<int64_t>(brought);
-    found_bytes_ += std::max<int64_t>(0, static_cast<int64_t>(column->copied.bytes) - static_cast<int64_t>(brought));
+    const auto brought = static_cast<int64_t>(column->bytes);
+    filled_bytes_ += brought;
+    found_bytes_ += std::max<int64_t>(0, static_cast<int64_t>(column->copied.bytes) - brought);
     device_->cache()->publish(*column->found.region, column->found.shape, columnar::generation_of(*batch_->origin));
-    columns_[column->column].emplace();
-    columns_[column->column]->region = std::move(column->found.region);
-    columns_[column->column]->copied = column->copied;
+    use(column->column, std::move(column->found.region), column->copied);
   }
   return {};
 }
@@ -249,9 +251,7 @@ Status CachedColumns::fill_some(Wanted* begin, Wanted* end, const DeviceRegion& 
     filled_bytes_ += static_cast<int64_t>(copies[i].bytes);
     device_->cache()->publish(*begin[i].room, shape_of(copies[i], *begin[i].room),
                               columnar::generation_of(*batch_->origin));
-    columns_[begin[i].column].emplace();
-    columns_[begin[i].column]->region = std::move(begin[i].room);
-    columns_[begin[i].column]->copied = copies[i];
+    use(begin[i].column, std::move(begin[i].room), copies[i]);
   }
   return {};
 }

@@ -108,7 +108,7 @@ class CachedColumns {
     FoundColumn found;
     CopiedColumn copied;
     std::vector<uint32_t> blocks;
-    size_t bytes;
+    size_t bytes;  // to be copied
   };
   struct Wanted {
     uint32_t column;
@@ -121,6 +121,7 @@ class CachedColumns {
   Status update(std::vector<Older> older, const Staging& staging, const Device::KeepGoing& keep_going);
   Status update_some(Older* begin, Older* end, const DeviceRegion* staging, const Device::KeepGoing& keep_going);
   void take_found(uint32_t column, FoundColumn found);
+  void use(uint32_t column, std::unique_ptr<DeviceRegion> region, const CopiedColumn& copied);
   Status fill(std::vector<Wanted> wanted, const Staging& staging, const Device::KeepGoing& keep_going,
               int32_t* corrupt_column);
   void read_ahead_wanted(const std::vector<Wanted>& wanted) const;

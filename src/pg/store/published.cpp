@@ -199,14 +199,20 @@ std::vector<Doubtful>& doubtful() {
   return *list;
 }
 
-/// Clients lose the region, and the worker has another one made. The mapping stays: changes of this transaction that
-/// are taken back later give their extents back to it. The transaction still has the table to itself.
-void lose_region(const Table* table) {
+/// Takes the region, if there is one, from its clients. The worker has another one made, unless this process makes it,
+/// or the table is not to have one. This process's mapping stays.
+void retire_region(const Table* table, region::State state) {
+  set_lacks_region(table, true);
   const uint32_t number = table->shared->region;
   if (number == 0) return;
-  set_lacks_region(table, true);
   __atomic_store_n(&table->shared->region, 0U, __ATOMIC_RELEASE);
-  retire_region_file(path_of(table, number), region::State::kMoved);
+  retire_region_file(path_of(table, number), state);
+}
+
+/// The transaction still has the table to itself. Changes of it that are taken back later give their extents back to
+/// the mapping.
+void lose_region(const Table* table) {
+  if (table->shared->region != 0) retire_region(table, region::State::kMoved);
 }
 
 void on_transaction(XactEvent event, void*) {
@@ -291,15 +297,11 @@ Region* region_of(Table* table) {
 void build_region(Table* table) {
   guard([table] { forget_unchanged(table); });
   unmap_region(table);
-  const uint32_t before = table->shared->region, number = table->shared->last_region + 1;
+  const uint32_t number = table->shared->last_region + 1;
   table->shared->last_region = number;
   table->shared->reader_count = 0;
-  set_lacks_region(table, true);  // in case that this fails
-  // The new region takes over the state of the previous one.
-  if (before != 0) {
-    __atomic_store_n(&table->shared->region, 0U, __ATOMIC_RELEASE);
-    retire_region_file(path_of(table, before), region::State::kMoved);
-  }
+  // The new region takes over the state of the previous one. If making it fails, the table lacks one.
+  retire_region(table, region::State::kMoved);
   try {
     make_region(table, number);
     fill(table, table->region);
@@ -315,13 +317,11 @@ void build_region(Table* table) {
 }
 
 void drop_region(Table* table) {
-  const uint32_t before = table->shared->region;
-  if (before == 0) return;
+  if (table->shared->region == 0) return;
   guard([table] { forget_unchanged(table); });
   unmap_region(table);
-  set_lacks_region(table, true);  // in case that the transaction takes back its change of the option
-  __atomic_store_n(&table->shared->region, 0U, __ATOMIC_RELEASE);
-  retire_region_file(path_of(table, before), region::State::kDropped);
+  // The table lacks a region then, in case that the transaction takes back its change of the option.
+  retire_region(table, region::State::kDropped);
 }
 
 bool lacks_region(const Table* table) { return __atomic_load_n(&table->shared->lacks_region, __ATOMIC_ACQUIRE) != 0; }

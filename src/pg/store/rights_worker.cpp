@@ -7,6 +7,7 @@
 #include "pg/boundary/background_worker.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/store/control.hpp"
+#include "pg/store/failures.hpp"
 #include "pg/store/published.hpp"
 #include "pg/store/readers.hpp"
 #include "pg/store/server_headers.hpp"
@@ -45,13 +46,8 @@ bool run_for_all(void (*call)(Oid), const char* what) {
       });
     } catch (const std::exception&) {
       is_done = false;
-      const boundary::RaisableError error = boundary::describe_current_exception();
-      boundary::guard([=] {
-        ereport(LOG, (errmsg("could not %s the store table with OID %u: %s", what, relid,
-                             error.original != nullptr ? error.original->message : error.message)));
-        AbortCurrentTransaction();
-        LWLockReleaseAll();
-      });
+      log_failure(std::string("could not ") + what + " the store table with OID " + std::to_string(relid));
+      abandon_transaction();
     }
     boundary::check_for_interrupts();
   }

@@ -18,6 +18,7 @@
 #include "pg/store/change.hpp"
 #include "pg/store/checkpoint.hpp"
 #include "pg/store/control.hpp"
+#include "pg/store/failures.hpp"
 #include "pg/store/freeze.hpp"
 #include "pg/store/memory_file.hpp"
 #include "pg/store/published.hpp"
@@ -49,11 +50,7 @@ TimestampTz now() { return GetCurrentTimestamp(); }
 
 /// Logs the exception that is being handled.
 void log_exception(const char* what, const char* table) {
-  const boundary::RaisableError error = boundary::describe_current_exception();
-  boundary::guard([=] {
-    ereport(LOG, (errmsg("the memory store's worker could not %s store table \"%s\": %s", what, table,
-                         error.original != nullptr ? error.original->message : error.message)));
-  });
+  log_failure(std::string("the memory store's worker could not ") + what + " store table \"" + table + "\"");
 }
 
 /// Finds tables that have memory, and forgets those that are gone. Throws.
@@ -108,8 +105,9 @@ void free_pages(Table* table) {
 /// The age at which the server may soon forget a transaction id.
 uint64_t old_age() { return std::min(kOldXids, static_cast<uint64_t>(autovacuum_freeze_max_age) / kOldPart); }
 
-/// Writes what sessions have left in the memory for the log. May ereport.
-void flush_rest(Table* table) {
+/// Shows clients that the server lives, and writes what sessions have left in the memory for the log. May ereport.
+void keep_up(Table* table) {
+  if (Region* region = region_of(table); region != nullptr) region->writer.beat(now_us());
   const LogState& state = table->shared->log;
   const uint64_t appended = __atomic_load_n(&state.appended, __ATOMIC_ACQUIRE);
   if (appended > __atomic_load_n(&state.durable, __ATOMIC_ACQUIRE) && state.failed == 0) flush_redo(table, appended);
@@ -128,8 +126,7 @@ void write_base_file(Table* table, bool freezes_all) {
 
 /// May ereport.
 void serve(Table* table) {
-  if (Region* region = region_of(table); region != nullptr) region->writer.beat(now_us());
-  flush_rest(table);
+  keep_up(table);
   const bool is_long = free_in_ring(table) < table->redo.ring_bytes() / 2;
   const uint64_t next = U64FromFullTransactionId(ReadNextFullTransactionId());
   // Transaction ids that the server may soon forget must be neither in the memory nor in the files.
@@ -154,10 +151,7 @@ void run_for(Table* table, void (*work)(Table*)) {
       table->told_at = table->failed_at;
       log_exception("write the files of", table->name);
     }
-    boundary::guard([] {
-      AbortCurrentTransaction();
-      LWLockReleaseAll();
-    });
+    abandon_transaction();
   }
 }
 
@@ -171,9 +165,7 @@ void serve_while_writing() {
     Table* table = known.get();
     if (table->shared->state != static_cast<uint32_t>(MemoryState::kReady)) continue;
     try {
-      if (Region* region = boundary::guard([table] { return region_of(table); }); region != nullptr)
-        region->writer.beat(now_us());
-      boundary::guard([table] { flush_rest(table); });
+      boundary::guard([table] { keep_up(table); });
     } catch (const std::exception&) {
       // The table's next turn reports it. Whoever writes a base file holds no lock of this kind now.
       boundary::guard([] { LWLockReleaseAll(); });
@@ -191,11 +183,10 @@ std::set<Oid> databases_without_region() {
   std::set<Oid> databases;
   for (const auto& [path, table] : tables())
     if (lacks_region(table.get())) databases.insert(database_of_memory(path));
-  const TimestampTz now = boundary::guard([] { return GetCurrentTimestamp(); });
   if (databases.empty()) pause_ms = kFirstPauseMs;
-  if (databases.empty() || last_try == 0) last_try = now;
-  if (!TimestampDifferenceExceeds(last_try, now, pause_ms)) return {};
-  last_try = now;
+  if (databases.empty() || last_try == 0) last_try = now();
+  if (!TimestampDifferenceExceeds(last_try, now(), pause_ms)) return {};
+  last_try = now();
   pause_ms = std::min(2 * pause_ms, kLongestPauseMs);
   return databases;
 }
@@ -280,10 +271,7 @@ void write_base_files_at_stop() {
     } catch (const std::exception&) {
       // The files are as they were, and the others' turn comes.
       log_exception("write the base file of", table->name);
-      boundary::guard([] {
-        AbortCurrentTransaction();
-        LWLockReleaseAll();
-      });
+      abandon_transaction();
     }
   }
 }
