@@ -2,6 +2,7 @@
 // published regions.
 #include "pg/boundary/boundary.hpp"
 #include "pg/catalog/foreign_table.hpp"
+#include "pg/fdw_gstore/existing_rows.hpp"
 #include "pg/store/control.hpp"
 #include "pg/store/files.hpp"
 #include "pg/store/readers.hpp"
@@ -47,7 +48,8 @@ List* with_children(List* relids) {
 }
 
 /// Calls `call` for each store table among `relids`. May ereport.
-void for_store_tables(List* relids, void (*call)(Relation)) {
+template <class Call>
+void for_store_tables(List* relids, Call call) {
   ListCell* cell;
   foreach (cell, relids) {
     const Oid relid = lfirst_oid(cell);
@@ -105,6 +107,15 @@ List* tables_with_fewer_rights(const Node* command) {
   return found;
 }
 
+/// True if the command attaches a partition.
+bool is_attaching(const Node* command) {
+  if (!IsA(command, AlterTableStmt)) return false;
+  ListCell* cell;
+  foreach (cell, reinterpret_cast<const AlterTableStmt*>(command)->cmds)
+    if (lfirst_node(AlterTableCmd, cell)->subtype == AT_AttachPartition) return true;
+  return false;
+}
+
 /// Called after ALTER. May ereport.
 void check_altered(Relation relation) {
   store::check_definition(relation);
@@ -132,7 +143,11 @@ STROM_SQL_FUNCTION(strom_gstore_tables_altered) {
         "SELECT objid FROM pg_catalog.pg_event_trigger_ddl_commands() "
         "WHERE classid = 'pg_catalog.pg_class'::pg_catalog.regclass");
     // ALTER TABLE of a partitioned table names that table alone.
-    for_store_tables(with_children(found), check_altered);
+    List* tables = with_children(found);
+    for_store_tables(tables, check_altered);
+    const bool attaches = is_attaching(reinterpret_cast<const EventTriggerData*>(fcinfo->context)->parsetree);
+    for_store_tables(tables,
+                     [attaches](Relation relation) { strom::pg::fdw_gstore::check_existing_rows(relation, attaches); });
   });
   PG_RETURN_NULL();
 }

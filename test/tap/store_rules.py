@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Rules that are added to store tables with rows: NOT NULL, CHECK, bounds of partitions. PostgreSQL does not look at the
+rows of foreign tables; the extension does."""
+import psycopg
+
+from server import alive, done, equal, query
+from store_tables import StoreTables
+
+TABLES = StoreTables("store_rules")
+DB, FILES = TABLES.database, TABLES.folder
+NO_NULL, CHECK = "23502", "23514"
+
+
+def refused(statements, database=DB):
+    """SQLSTATE, and which column or constraint the error names; None, if there is no error."""
+    with psycopg.connect(dbname=database, autocommit=True) as session:
+        try:
+            session.execute(statements)
+        except psycopg.Error as error:
+            return error.sqlstate, error.diag.table_name, error.diag.column_name or error.diag.constraint_name
+    return None
+
+
+def columns():
+    TABLES.make("points", "id int, x int, y int", kv_access="true")
+    query("INSERT INTO points SELECT i, i, nullif(i, 70) FROM generate_series(1, 300) i", DB)
+    alter = "ALTER FOREIGN TABLE points ALTER y SET NOT NULL"
+    equal(refused(alter), (NO_NULL, "points", "y"), "NOT NULL of a column that has a NULL")
+    equal(query("SELECT attnotnull FROM pg_attribute WHERE attrelid = 'points'::regclass AND attname = 'y'", DB), "f", "leaves the column as it was")
+    equal(refused("ALTER FOREIGN TABLE points ALTER x SET NOT NULL"), None, "NOT NULL of a column without")
+    equal(refused("INSERT INTO points VALUES (301, NULL, 1)"), (NO_NULL, "points", "x"), "is enforced")
+    equal(refused("ALTER TABLE points ALTER y SET NOT NULL, ALTER x SET STATISTICS 10"), (NO_NULL, "points", "y"), "ALTER TABLE")
+    equal(refused("BEGIN; DELETE FROM points WHERE y IS NULL; " + alter + "; ROLLBACK"), None, "the transaction's own changes count")
+    equal(refused("BEGIN; DELETE FROM points WHERE y IS NULL; INSERT INTO points VALUES (400, 1, NULL); " + alter), (NO_NULL, "points", "y"), "new rows as well")
+    query("UPDATE points SET y = 0 WHERE y IS NULL", DB)
+    equal(refused(alter), None, "old versions do not count")
+
+
+def constraints():
+    TABLES.make("checked", "id int, n int, note text")
+    query("INSERT INTO checked SELECT i, i, 'x' || i FROM generate_series(1, 200) i; INSERT INTO checked VALUES (1000, NULL, NULL)", DB)
+    few = "ALTER FOREIGN TABLE checked ADD CONSTRAINT few CHECK (n < 150)"
+    equal(refused(few), (CHECK, "checked", "few"), "CHECK that a row violates")
+    equal(query("SELECT count(*) FROM pg_constraint WHERE conname = 'few'", DB), "0", "is not there afterwards")
+    equal(refused(few + " NOT VALID"), None, "NOT VALID looks at no rows")
+    equal(refused("INSERT INTO checked VALUES (2000, 150, 'y')"), (CHECK, "checked", "few"), "but it is enforced")
+    equal(refused("ALTER FOREIGN TABLE checked ALTER id SET NOT NULL"), None, "nor does a later rule look at it")
+    equal(refused("ALTER FOREIGN TABLE checked ADD CONSTRAINT long CHECK (length(note) > 1)"), None, "CHECK that all rows meet")
+    equal(refused("ALTER FOREIGN TABLE checked VALIDATE CONSTRAINT few"), (CHECK, "checked", "few"), "VALIDATE with a row that violates it")
+    query("DELETE FROM checked WHERE n >= 150", DB)
+    equal(refused("ALTER FOREIGN TABLE checked VALIDATE CONSTRAINT few"), None, "VALIDATE")
+    equal(query("SELECT convalidated FROM pg_constraint WHERE conname = 'few'", DB), "t", "it is valid then")
+    equal(refused("ALTER FOREIGN TABLE checked ADD CHECK (tableoid = 'checked'::regclass), ADD CHECK (n > 1)")[:2], (CHECK, "checked"), "two at a time")
+
+
+def parents():
+    rest = f"SERVER gstore_fdw OPTIONS (base_file '{FILES}/%s.base', redo_log_file '{FILES}/%s.redo', max_num_rows '1000', primary_key 'id')"
+    query(f"""CREATE TABLE parent (id int, n int) PARTITION BY RANGE (id);
+              CREATE FOREIGN TABLE low PARTITION OF parent FOR VALUES FROM (0) TO (100) {rest % ('low', 'low')};
+              CREATE FOREIGN TABLE high PARTITION OF parent FOR VALUES FROM (100) TO (200) {rest % ('high', 'high')};
+              INSERT INTO parent SELECT i, nullif(i, 150) FROM generate_series(0, 199) i""", DB)
+    equal(refused("ALTER TABLE parent ALTER n SET NOT NULL"), (NO_NULL, "high", "n"), "NOT NULL of a partitioned table")
+    equal(refused("ALTER TABLE parent ADD CONSTRAINT small CHECK (n < 199)"), (CHECK, "high", "small"), "CHECK of a partitioned table")
+    equal(refused("ALTER TABLE parent ADD CONSTRAINT small CHECK (n < 199) NOT VALID"), None, "NOT VALID")
+    equal(refused("ALTER TABLE parent VALIDATE CONSTRAINT small"), (CHECK, "high", "small"), "VALIDATE")
+    query("DELETE FROM parent WHERE id IN (150, 199)", DB)
+    equal(refused("ALTER TABLE parent VALIDATE CONSTRAINT small; ALTER TABLE parent ALTER n SET NOT NULL"), None, "rows that meet all")
+    query("ALTER TABLE parent DETACH PARTITION high", DB)
+    attach = "ALTER TABLE parent ATTACH PARTITION high FOR VALUES FROM (%s) TO (200)"
+    equal(refused(attach % 120), (CHECK, "high", None), "ATTACH with other bounds than those of the rows")
+    equal(refused(attach % 100), None, "ATTACH with the rows' bounds")
+    query("""CREATE TABLE top (id int, n int) PARTITION BY RANGE (id); CREATE TABLE plain (id int, n int); INSERT INTO plain VALUES (1, 1);
+             ALTER TABLE parent ALTER n DROP NOT NULL, DROP CONSTRAINT small""", DB)
+    equal(refused("ALTER TABLE top ATTACH PARTITION parent FOR VALUES FROM (0) TO (150)"), (CHECK, "high", None), "ATTACH of a tree")
+    equal(refused("ALTER TABLE top ATTACH PARTITION parent FOR VALUES FROM (0) TO (200)"), None, "with the rows' bounds")
+    query(f"CREATE FOREIGN TABLE heir () INHERITS (plain) {rest % ('heir', 'heir')}; INSERT INTO heir VALUES (2, NULL)", DB)
+    equal(refused("ALTER TABLE plain ALTER n SET NOT NULL"), (NO_NULL, "heir", "n"), "NOT NULL of a table that others inherit from")
+    equal(refused("ALTER TABLE plain ADD CONSTRAINT odd CHECK (id <> 2)"), (CHECK, "heir", "odd"), "and CHECK")
+    equal(refused("ALTER TABLE plain ADD CONSTRAINT odd CHECK (id <> 2) NO INHERIT"), None, "but not what children do not inherit")
+
+
+columns()
+constraints()
+parents()
+alive("the server runs")
+done()
