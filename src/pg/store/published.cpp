@@ -150,27 +150,6 @@ void set_lacks_region(const Table* table, bool lacks) {
   __atomic_store_n(&table->shared->lacks_region, lacks ? 1U : 0U, __ATOMIC_RELEASE);
 }
 
-/// True if everybody sees the version: its transaction has committed and set the bit, and the version has not ended.
-bool is_live(const Table* table, Slot slot) {
-  const rows::Version& version = table->rows->look(slot);
-  const rows::Xids xids = rows::Rows::xids(version);
-  const uint32_t aux = __atomic_load_n(&version.aux, __ATOMIC_ACQUIRE);
-  if (xids.xmin == rows::kNobody || (aux & kXmaxCommitted) != 0) return false;
-  if (xids.xmin != rows::kFrozen && (aux & kXminCommitted) == 0) return false;
-  return xids.xmax == rows::kNobody || !TransactionIdIsCurrentTransactionId(xids.xmax);
-}
-
-Slot find_live(const Table* table, const rows::Cell& key) {
-  const rows::Rows& rows = *table->rows;
-  const uint64_t bucket = rows.bucket_of(key);
-  LWLock* lock = table->bucket_lock(bucket);
-  LWLockAcquire(lock, LW_SHARED);
-  Slot slot = rows.head(bucket);
-  while (slot != rows::kNoSlot && !(is_live(table, slot) && rows.has_key(slot, key))) slot = rows.next(slot);
-  LWLockRelease(lock);
-  return slot;
-}
-
 /// Overwrites the region's memory behind the header with zeros, so that a network card with access to its pages reads
 /// zeros.
 void write_zeros(int descriptor, off_t bytes) {
@@ -366,6 +345,31 @@ void follow_kv_option(Table* table, Relation relation) {
   }
 }
 
+bool is_live(const Table* table, Slot slot) {
+  const rows::Version& version = table->rows->look(slot);
+  rows::Xids xids;
+  uint32_t aux;
+  // Otherwise the bits may be those of another version in the slot.
+  do {
+    xids = rows::Rows::xids(version);
+    aux = __atomic_load_n(&version.aux, __ATOMIC_ACQUIRE);
+  } while (rows::Rows::xids(version) != xids);
+  if (xids.xmin == rows::kNobody || (aux & kXmaxCommitted) != 0) return false;
+  if (xids.xmin != rows::kFrozen && (aux & kXminCommitted) == 0) return false;
+  return xids.xmax == rows::kNobody || !TransactionIdIsCurrentTransactionId(xids.xmax);
+}
+
+Slot find_live(const Table* table, const rows::Cell& key) {
+  const rows::Rows& rows = *table->rows;
+  const uint64_t bucket = rows.bucket_of(key);
+  LWLock* lock = table->bucket_lock(bucket);
+  LWLockAcquire(lock, LW_SHARED);
+  Slot slot = rows.head(bucket);
+  while (slot != rows::kNoSlot && !(is_live(table, slot) && rows.has_key(slot, key))) slot = rows.next(slot);
+  LWLockRelease(lock);
+  return slot;
+}
+
 uint64_t record_bytes_of(const Table* table, const rows::Cell* cells) {
   const rows::PayloadSize payload = rows::payload_size(table->shape, {cells, table->columns.size()});
   return region::record_bytes(cells[table->key()].bytes, payload.bytes);
@@ -411,37 +415,6 @@ void publish_row(const Table* table, Region* to, Slot slot, uint64_t extent, con
 
 void publish_end(const Table* table, Region* to, const rows::Cell& key) noexcept {
   if (find_live(table, key) == rows::kNoSlot) to->writer.erase(key.view());
-}
-
-void check_region(Table* table) {
-  Region* own = region_of(table);
-  if (own == nullptr) return;
-  LWLockAcquire(table->lock(kRegionLock), LW_SHARED);
-  boundary::entry([=] {
-    std::vector<rows::Cell> cells(table->columns.size());
-    std::string expected;
-    uint64_t found = 0;
-    const auto each = [&](std::string_view key, std::string_view payload, bool has_nulls) {
-      const rows::Cell cell = rows::cell_of(key);
-      const Slot slot = guard([&] { return find_live(table, cell); });
-      if (slot == rows::kNoSlot)
-        return Status(ErrorCode::kCorruptFile, "the published region has a row that the table does not have");
-      for (uint32_t i = 0; i < cells.size(); ++i) cells[i] = table->rows->read(slot, i);
-      const rows::PayloadSize size = rows::payload_size(table->shape, cells);
-      expected.resize(size.bytes);
-      rows::write_payload(table->shape, cells, size.has_nulls, reinterpret_cast<uint8_t*>(expected.data()));
-      ++found;
-      if (expected == payload && has_nulls == size.has_nulls) return Status::ok();
-      return Status(ErrorCode::kCorruptFile, "the published region has another value of a row");
-    };
-    throw_if_failed(region::check(own->memory, own->bytes, each).status());
-    uint64_t live = 0;
-    for (Slot slot = 1; slot < table->rows->used_slots(); ++slot) live += is_live(table, slot) ? 1 : 0;
-    if (live != found)
-      throw_if_failed(Status(ErrorCode::kCorruptFile, "the published region has " + std::to_string(found) +
-                                                          " rows, the table " + std::to_string(live)));
-  });
-  LWLockRelease(table->lock(kRegionLock));
 }
 
 }  // namespace strom::pg::store

@@ -67,7 +67,13 @@ void publish_row(const Table* table, Region* to, Slot slot, uint64_t extent, con
 /// Removes the key of an ended version, unless everybody sees another version with this key.
 void publish_end(const Table* table, Region* to, const rows::Cell& key) noexcept;
 
-/// Compares the region with the rows that everybody sees. Errors: XX001. Must not run in a transaction with changes.
+/// True if everybody sees the version: its transaction has committed and set the bit, and the version has not ended.
+bool is_live(const Table* table, Slot slot);
+/// The live version with this key, or kNoSlot.
+Slot find_live(const Table* table, const rows::Cell& key);
+
+/// Compares the region with the rows that everybody sees, and lets commits through meanwhile. Errors: XX001. Must not
+/// run in a transaction with changes.
 void check_region(Table* table);
 
 }  // namespace strom::pg::store

@@ -96,6 +96,30 @@ TEST_P(RegionOfKind, AnyChangedByteIsNoticed) {
   }
 }
 
+TEST(Region, IsCheckedInPieces) {
+  constexpr uint64_t kRows = 2000;
+  TestRegion region(kRows);
+  for (uint64_t i = 0; i < kRows; ++i) ASSERT_TRUE(region.put(key_of(i), "value").is_ok());
+  uint64_t seen = 0;
+  const EachRecord each = [&seen](auto, auto, bool) { return ++seen, Status::ok(); };
+  Checking checking(region.memory(), region.bytes(), each);
+  for (uint64_t bucket = 0; bucket < checking.buckets(); ++bucket) ASSERT_TRUE(checking.check_bucket(bucket).is_ok());
+  EXPECT_EQ(seen, kRows);
+  EXPECT_TRUE(checking.check_counts().is_ok());
+  for (uint64_t i = 0; i < kRows; ++i) ASSERT_TRUE(checking.check_key(key_of(i)).is_ok()) << i;
+  EXPECT_EQ(seen, 2 * kRows);
+  EXPECT_EQ(checking.counts().rows, kRows);
+  EXPECT_EQ(checking.check_key(key_of(kRows)).code(), ErrorCode::kCorruptFile);
+  ASSERT_TRUE(region.writer().erase(key_of(3)));
+  EXPECT_EQ(checking.check_key(key_of(3)).code(), ErrorCode::kCorruptFile);
+  EXPECT_EQ(checking.check_counts().code(), ErrorCode::kCorruptFile);
+  // The record's key still is what is looked for, but not its value.
+  const RecordHeader* record = region.writer().find(key_of(4));
+  const auto* bytes = reinterpret_cast<const uint8_t*>(record);
+  region.memory()[bytes - region.memory() + record_bytes(key_of(4).size(), 5) - sizeof(uint64_t)] ^= 1;
+  EXPECT_EQ(checking.check_key(key_of(4)).code(), ErrorCode::kCorruptFile);
+}
+
 TEST(Region, AForeignHeaderIsRefused) {
   TestRegion region(10);
   auto& header = *reinterpret_cast<Header*>(region.memory());
