@@ -1,4 +1,5 @@
--- UPDATE and DELETE that the scan of a store table does itself, and those that it leaves to the executor.
+-- UPDATE and DELETE that the scan of a store table does itself, and those that it leaves to the executor. Those of one
+-- row by its key are in gstore_keyed.
 \set VERBOSITY terse
 SELECT current_setting('data_directory') AS folder \gset
 \set base :folder '/gstore_direct.base'
@@ -67,6 +68,10 @@ UPDATE direct SET n = n + 1 WHERE id IN (1, 2);
 COMMIT;
 SELECT id, n FROM direct WHERE id IN (1, 2) ORDER BY id;
 
+-- Several columns from one sub-query, which may depend on the row.
+UPDATE direct SET (note, n) = (SELECT 'depends on ' || o.id, o.n + 1 FROM direct o WHERE o.id = direct.id) WHERE id IN (2, 4);
+UPDATE direct SET (note, n) = (SELECT max(o.note), min(o.n) FROM direct o) WHERE id IN (7, 8);
+SELECT id, left(note, 12), n FROM direct WHERE id IN (2, 4, 7, 8) ORDER BY id;
 -- NULL where it is allowed.
 ALTER FOREIGN TABLE direct ALTER n DROP NOT NULL;
 UPDATE direct SET n = NULL WHERE id = 1;
@@ -94,8 +99,10 @@ CREATE FOREIGN TABLE parted_0 PARTITION OF parted FOR VALUES IN (0, 2, 4)
 CREATE FOREIGN TABLE parted_1 PARTITION OF parted FOR VALUES IN (1, 3, 5)
   SERVER gstore_fdw OPTIONS (base_file :'base1', redo_log_file :'redo1', max_num_rows '1000', primary_key 'id');
 INSERT INTO parted VALUES (0, 0), (1, 1), (2, 2), (3, 3);
+SET pg_strom.enabled = off;
 EXPLAIN (COSTS OFF) UPDATE parted SET n = n + 10 WHERE id = (SELECT 2);
 UPDATE parted SET n = n + 10 WHERE id = (SELECT 2);
+RESET pg_strom.enabled;
 UPDATE parted SET n = n + 10 WHERE id IN (1, 2);
 EXPLAIN (COSTS OFF) UPDATE parted SET id = 5 WHERE id = 3;
 UPDATE parted SET id = 5 WHERE id = 3;

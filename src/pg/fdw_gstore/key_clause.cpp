@@ -83,18 +83,22 @@ bool match_key_clause(PlannerInfo* root, const store::Table* table, Index rti, E
   return is_match && !contain_volatile_functions(reinterpret_cast<Node*>(clause));
 }
 
+bool to_key_type(int16_t length, Oid type, Datum* value) {
+  if (!is_integer(type)) return true;
+  const int64_t number = integer_of(type, *value);
+  const bool fits = length == sizeof(int64_t) ||
+                    (length == sizeof(int32_t) && number >= INT32_MIN && number <= INT32_MAX) ||
+                    (length == sizeof(int16_t) && number >= INT16_MIN && number <= INT16_MAX);
+  if (!fits) return false;
+  *value = length == sizeof(int64_t)   ? Int64GetDatum(number)
+           : length == sizeof(int32_t) ? Int32GetDatum(static_cast<int32_t>(number))
+                                       : Int16GetDatum(static_cast<int16_t>(number));
+  return true;
+}
+
 bool key_cell(const store::StoreColumn& column, Oid type, Datum value, store::CellSpace* space,
               store::rows::Cell* cell) {
-  if (is_integer(type)) {
-    const int64_t number = integer_of(type, value);
-    const bool fits = column.length == sizeof(int64_t) ||
-                      (column.length == sizeof(int32_t) && number >= INT32_MIN && number <= INT32_MAX) ||
-                      (column.length == sizeof(int16_t) && number >= INT16_MIN && number <= INT16_MAX);
-    if (!fits) return false;
-    value = column.length == sizeof(int64_t)   ? Int64GetDatum(number)
-            : column.length == sizeof(int32_t) ? Int32GetDatum(static_cast<int32_t>(number))
-                                               : Int16GetDatum(static_cast<int16_t>(number));
-  }
+  if (!to_key_type(column.length, type, &value)) return false;
   store::set_cell(column, value, false, space, cell);
   return true;
 }

@@ -15,6 +15,9 @@ struct KeyClause {
 /// False: the clause does not select rows by the key of table `rti`.
 bool match_key_clause(PlannerInfo* root, const store::Table* table, Index rti, Expr* clause, KeyClause* match);
 
+/// Converts a value of `type` to the type of a key with this pg_type.typlen. False: no key can be equal to the value.
+bool to_key_type(int16_t length, Oid type, Datum* value);
+
 /// Sets the cell to the key's bytes for a value of `type`, in `space`. False: no key can be equal to the value.
 bool key_cell(const store::StoreColumn& column, Oid type, Datum value, store::CellSpace* space,
               store::rows::Cell* cell);

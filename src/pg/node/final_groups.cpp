@@ -1,11 +1,16 @@
 #include "pg/node/final_groups.hpp"
 
 #include "pg/compat/explain.hpp"
-#include "pg/node/custom_node.hpp"
+#include "pg/boundary/custom_node.hpp"
 #include "pg/node/engine_node.hpp"
 #include "pg/node/query_run.hpp"
 
 namespace strom::pg::node {
+
+using boundary::exec_methods;
+using boundary::fill_in_tuple_memory;
+using boundary::make_state;
+using boundary::next_result;
 
 namespace {
 

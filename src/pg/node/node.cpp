@@ -5,7 +5,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/boundary/context_owned.hpp"
 #include "pg/guc/guc.hpp"
-#include "pg/node/custom_node.hpp"
+#include "pg/boundary/custom_node.hpp"
 #include "pg/node/engine_node.hpp"
 #include "pg/node/explain.hpp"
 #include "pg/node/final_groups.hpp"
@@ -15,6 +15,11 @@
 #include "pg/node/thread_slots.hpp"
 
 namespace strom::pg::node {
+
+using boundary::exec_methods;
+using boundary::fill_in_tuple_memory;
+using boundary::make_state;
+using boundary::next_result;
 
 using boundary::ContextOwned;
 using boundary::entry;

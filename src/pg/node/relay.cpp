@@ -1,9 +1,14 @@
 #include "pg/node/relay.hpp"
 
-#include "pg/node/custom_node.hpp"
+#include "pg/boundary/custom_node.hpp"
 #include "pg/node/partial_state.hpp"
 
 namespace strom::pg::node {
+
+using boundary::exec_methods;
+using boundary::fill_in_tuple_memory;
+using boundary::make_state;
+using boundary::next_result;
 
 namespace {
 

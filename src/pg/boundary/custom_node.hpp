@@ -1,10 +1,9 @@
-// Code shared by the executor methods of our custom nodes. May ereport. Used by node.cpp, final_groups.cpp and
-// relay.cpp.
+// Code shared by the executor methods of our custom nodes. May ereport.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
 
-namespace strom::pg::node {
+namespace strom::pg::boundary {
 
 /// The next row for the node's parent. `fill(slot)` puts the next row into the scan slot, or returns false at the end.
 /// Rows that pass the node's filters are projected. `fill` is called outside of the per-tuple memory context, as child
@@ -59,4 +58,4 @@ constexpr CustomExecMethods exec_methods(const char* name, decltype(CustomExecMe
   return methods;
 }
 
-}  // namespace strom::pg::node
+}  // namespace strom::pg::boundary
