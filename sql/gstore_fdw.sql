@@ -52,9 +52,13 @@ LANGUAGE C;
 
 COMMENT ON FUNCTION gstore_fdw_tables_dropping() IS 'event trigger: has the files of store tables removed with them';
 
+-- Also what a partitioned table's key needs.
 CREATE EVENT TRIGGER gstore_fdw_tables_dropping ON ddl_command_start
 WHEN TAG IN ('DROP FOREIGN TABLE', 'DROP TABLE', 'DROP SCHEMA', 'DROP SERVER', 'DROP FOREIGN DATA WRAPPER', 'DROP OWNED',
-             'DROP EXTENSION', 'DROP TYPE')
+             'DROP EXTENSION', 'DROP TYPE', 'DROP DOMAIN', 'DROP FUNCTION', 'DROP ROUTINE', 'DROP LANGUAGE',
+             'DROP OPERATOR', 'DROP OPERATOR CLASS', 'DROP OPERATOR FAMILY', 'DROP COLLATION', 'DROP ACCESS METHOD',
+             'DROP TEXT SEARCH CONFIGURATION', 'DROP TEXT SEARCH DICTIONARY', 'DROP TEXT SEARCH PARSER',
+             'DROP TEXT SEARCH TEMPLATE')
 EXECUTE FUNCTION gstore_fdw_tables_dropping();
 
 CREATE FUNCTION gstore_fdw_columns_dropped()
@@ -62,10 +66,15 @@ RETURNS event_trigger
 AS 'MODULE_PATHNAME', 'strom_gstore_columns_dropped'
 LANGUAGE C;
 
-COMMENT ON FUNCTION gstore_fdw_columns_dropped() IS 'event trigger: refuses to drop columns of store tables with their types';
+COMMENT ON FUNCTION gstore_fdw_columns_dropped() IS 'event trigger: refuses to drop columns of store tables with what they depend on';
 
+-- Types, tables as types, collations, and functions of generated columns.
 CREATE EVENT TRIGGER gstore_fdw_columns_dropped ON sql_drop
-WHEN TAG IN ('DROP TYPE', 'DROP DOMAIN', 'DROP SCHEMA', 'DROP OWNED', 'DROP EXTENSION')
+WHEN TAG IN ('DROP TYPE', 'DROP DOMAIN', 'DROP SCHEMA', 'DROP OWNED', 'DROP EXTENSION', 'DROP TABLE', 'DROP VIEW',
+             'DROP MATERIALIZED VIEW', 'DROP FOREIGN TABLE', 'DROP SERVER', 'DROP FOREIGN DATA WRAPPER',
+             'DROP FUNCTION', 'DROP ROUTINE', 'DROP LANGUAGE', 'DROP OPERATOR', 'DROP COLLATION', 'DROP ACCESS METHOD',
+             'DROP TEXT SEARCH CONFIGURATION', 'DROP TEXT SEARCH DICTIONARY', 'DROP TEXT SEARCH PARSER',
+             'DROP TEXT SEARCH TEMPLATE')
 EXECUTE FUNCTION gstore_fdw_columns_dropped();
 
 CREATE FUNCTION gstore_fdw_rights_taken()
@@ -78,6 +87,13 @@ COMMENT ON FUNCTION gstore_fdw_rights_taken() IS 'event trigger: takes published
 CREATE EVENT TRIGGER gstore_fdw_rights_taken ON ddl_command_end
 WHEN TAG IN ('REVOKE', 'DROP OWNED')
 EXECUTE FUNCTION gstore_fdw_rights_taken();
+
+-- Also where session_replication_role is replica.
+ALTER EVENT TRIGGER gstore_fdw_tables_made ENABLE ALWAYS;
+ALTER EVENT TRIGGER gstore_fdw_tables_altered ENABLE ALWAYS;
+ALTER EVENT TRIGGER gstore_fdw_tables_dropping ENABLE ALWAYS;
+ALTER EVENT TRIGGER gstore_fdw_columns_dropped ENABLE ALWAYS;
+ALTER EVENT TRIGGER gstore_fdw_rights_taken ENABLE ALWAYS;
 
 
 CREATE FUNCTION store_checkpoint(regclass)

@@ -93,6 +93,61 @@ def changed_definitions():
     equal([path.name for path in FILES.glob("*") if path.name.split(".")[0] in ("child", "heir", "typed")], [], "their files go with them")
 
 
+def dropped_dependencies():
+    """Columns that go with other things are refused, and whole tables take their files along."""
+    query("CREATE COLLATION plain_c (provider = libc, locale = 'C'); CREATE TABLE pair (a int, b int); CREATE VIEW seen AS SELECT 1 AS a; "
+          "CREATE TEXT SEARCH CONFIGURATION words (COPY = pg_catalog.simple); "
+          "CREATE FUNCTION twice(int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT $1 * 2'", DB)
+    make_table("leaning", "id int, a text COLLATE plain_c, b pair, c seen, d int GENERATED ALWAYS AS (twice(id)) STORED, "
+               "e tsvector GENERATED ALWAYS AS (to_tsvector('words', id::text)) STORED")
+    query("INSERT INTO leaning VALUES (1, 'x', ROW(1, 2), ROW(3))", DB)
+    for what in ("COLLATION plain_c", "TABLE pair", "VIEW seen", "FUNCTION twice(int)", "ROUTINE twice(int)", "TEXT SEARCH CONFIGURATION words"):
+        equal(state_of_statement(f"DROP {what} CASCADE"), UNSUPPORTED, f"DROP {what}")
+    equal(query("SELECT * FROM leaning", DB), "1|x|(1,2)|(3)|2|'1':1", "the row is whole")
+    query("CREATE TABLE halves (id int) PARTITION BY RANGE (twice(id))", DB)
+    query(f"CREATE FOREIGN TABLE half PARTITION OF halves FOR VALUES FROM (1) TO (9) SERVER gstore_fdw OPTIONS (base_file '{FILES}/half.base', "
+          f"redo_log_file '{FILES}/half.redo', max_num_rows '100', primary_key 'id')", DB)
+    query("DROP FOREIGN TABLE leaning", DB)
+    query("DROP FUNCTION twice(int) CASCADE", DB)
+    temporary = (f"CREATE FOREIGN TABLE pg_temp.brief (id int) SERVER gstore_fdw OPTIONS (base_file '{FILES}/brief.base', "
+                 f"redo_log_file '{FILES}/brief.redo', max_num_rows '100', primary_key 'id'); INSERT INTO brief VALUES (1)")
+    query(temporary + "; DISCARD TEMP", DB)
+    ok(wait_until(lambda: state_of_statement(temporary) is None, 30), "a temporary table's files make room for the next one's")
+    query("SET session_replication_role = replica; " + temporary.replace("brief", "replica") + "; DROP FOREIGN TABLE replica", DB)
+    ok(wait_until(lambda: not [path for path in FILES.glob("*") if path.name.split(".")[0] in ("leaning", "half", "brief", "replica")], 30),
+       "and no file is left")
+
+
+def prepared_definitions():
+    """Another session could end the transaction, so files could not go with it."""
+    make_table("prepared", "id int, note text", kv_access="true")
+    query("INSERT INTO prepared VALUES (1, 'x')", DB)
+    with connect() as session:
+        for statement in ("DROP FOREIGN TABLE prepared", "ALTER FOREIGN TABLE prepared OPTIONS (SET kv_access 'false')",
+                          "ALTER FOREIGN TABLE prepared RENAME COLUMN note TO remark"):
+            session.execute(f"BEGIN; {statement}")
+            equal(state_of(lambda: session.execute("PREPARE TRANSACTION 'strom'")), UNSUPPORTED, f"PREPARE after {statement}")
+            session.execute("ROLLBACK; BEGIN; COMMIT")
+    equal(query("SELECT note, pgstrom.store_check('prepared') FROM prepared", DB), "x|1", "the table is as it was")
+    query("DROP FOREIGN TABLE prepared", DB)
+
+
+def dropped_beside_a_checkpoint():
+    """DROP waits for the worker's checkpoint, which would bring a base file back."""
+    part, parts = 40_000, 20
+    for _ in range(3):
+        make_table("going", "id int, n int", max_num_rows=part * parts, redo_log_limit="16MB", durability="async")
+        query(f"INSERT INTO going SELECT i, 0 FROM generate_series(1, {part * parts}) i; SELECT pgstrom.store_checkpoint('going')", DB)
+        with connect() as session:
+            for number in range(parts):
+                session.execute(f"UPDATE going SET n = n + 1 WHERE id BETWEEN {number * part} AND {number * part + part - 1}")
+                if wait_until((FILES / "going.base.new").exists, 0.6 if number > 10 else 0):
+                    break
+            session.execute("DROP FOREIGN TABLE going")
+        time.sleep(0.5)
+        equal(list(FILES.glob("going.*")), [], "no file is left of a table dropped beside a checkpoint")
+
+
 def names_of_checkpoints():
     """A checkpoint writes BASE.new, which must be nobody else's file."""
     for option in ("base_file", "redo_log_file"):
@@ -310,6 +365,9 @@ full_table()
 folder_that_goes_away()
 info_without_one()
 changed_definitions()
+dropped_dependencies()
+prepared_definitions()
+dropped_beside_a_checkpoint()
 names_of_checkpoints()
 dropped_in_one_session()
 memory_of_deleted_rows()

@@ -80,6 +80,14 @@ void on_object_access(ObjectAccessType access, Oid catalog, Oid object, int colu
   });
 }
 
+void watch_drops() {
+  static bool is_watching = false;
+  if (is_watching) return;
+  is_watching = true;
+  previous_hook = object_access_hook;
+  object_access_hook = on_object_access;
+}
+
 /// All foreign tables. May ereport.
 List* foreign_tables() {
   List* found = NIL;
@@ -128,6 +136,7 @@ void check_altered(Relation relation) {
 STROM_SQL_FUNCTION(strom_gstore_tables_made) {
   boundary::guard([fcinfo] {
     require_event_trigger(fcinfo);
+    watch_drops();  // a temporary table goes with the session, without a command
     List* found = query_oids(
         "SELECT objid FROM pg_catalog.pg_event_trigger_ddl_commands() "
         "WHERE object_type = 'foreign table' AND command_tag = 'CREATE FOREIGN TABLE'");
@@ -167,17 +176,12 @@ STROM_SQL_FUNCTION(strom_gstore_rights_taken) {
 STROM_SQL_FUNCTION(strom_gstore_dropping) {
   boundary::guard([fcinfo] {
     require_event_trigger(fcinfo);
-    if (object_access_hook == on_object_access) return;
-    static bool is_watching = false;
-    if (is_watching) return;  // another library's hook calls ours
-    is_watching = true;
-    previous_hook = object_access_hook;
-    object_access_hook = on_object_access;
+    watch_drops();
   });
   PG_RETURN_NULL();
 }
 
-/// Columns go with their types: DROP DOMAIN … CASCADE.
+/// Columns go with what they depend on: DROP DOMAIN … CASCADE.
 STROM_SQL_FUNCTION(strom_gstore_columns_dropped) {
   boundary::guard([fcinfo] {
     require_event_trigger(fcinfo);

@@ -1,5 +1,7 @@
 #include "pg/store/checkpoint.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -19,6 +21,10 @@ namespace {
 using boundary::guard;
 using boundary::throw_if_failed;
 using boundary::value_or_throw;
+
+bool is_dropped(const Table* table) {
+  return __atomic_load_n(&table->shared->state, __ATOMIC_SEQ_CST) == static_cast<uint32_t>(MemoryState::kDropped);
+}
 
 LOCKTAG checkpoint_lock(const Table* table) {
   return tag_of(TableLock::kCheckpoint, table->shared->database, table->shared->relation);
@@ -141,6 +147,8 @@ void write_base(Table* table, OwnRows own, XLogRecPtr wal) {
   // No other transaction may get this transaction's id once the id is in the file.
   if (own == OwnRows::kInDoubt) guard([wal] { XLogFlush(wal); });
   throw_if_failed(writer.finish(enableFsync));
+  // The table's creation may have been taken back, and the file before this one removed.
+  if (is_dropped(table)) unlink(table->options.base_file.c_str());
   guard([&point] { UnregisterSnapshot(point.snapshot); });
   const uint64_t position = point.position;
   guard([table, position] {
@@ -162,9 +170,16 @@ void (*while_writing)() = nullptr;
 bool try_checkpoint(Table* table) {
   const LOCKTAG tag = checkpoint_lock(table);
   if (LockAcquire(&tag, ExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL) return false;
-  boundary::entry([=] { write_base(table, OwnRows::kNone, 0); });
+  // The worker's look at the state was before it had the lock.
+  const bool is_there = !is_dropped(table);
+  if (is_there) boundary::entry([=] { write_base(table, OwnRows::kNone, 0); });
   LockRelease(&tag, ExclusiveLock, false);
-  return true;
+  return is_there;
+}
+
+void bar_checkpoints(Oid relid) {
+  const LOCKTAG tag = tag_of(TableLock::kCheckpoint, MyDatabaseId, relid);
+  LockAcquire(&tag, ExclusiveLock, false, false);
 }
 
 bool wait_for_checkpoint(const Table* table) {

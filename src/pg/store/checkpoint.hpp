@@ -15,11 +15,14 @@ enum class OwnRows : uint8_t {
 /// does it; the others wait. `wal` as for append_record(), with kInDoubt. May ereport.
 void checkpoint(Table* table, OwnRows own, XLogRecPtr wal);
 
-/// The same if no other session makes a checkpoint of the table now. False: one does.
+/// The same if no other session makes a checkpoint of the table now. False: one does, or the table has been dropped.
 bool try_checkpoint(Table* table);
 
 /// Waits until a checkpoint that is being made is complete. False: none was being made. May ereport.
 bool wait_for_checkpoint(const Table* table);
+
+/// Waits until a checkpoint that is being made is complete. No other one begins before the transaction ends.
+void bar_checkpoints(Oid relid);
 
 /// Called from time to time while this process writes a base file; nullptr: nothing is. May throw.
 extern void (*while_writing)();

@@ -4,6 +4,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/catalog/foreign_table.hpp"
+#include "pg/store/checkpoint.hpp"
 #include "pg/store/control.hpp"
 #include "pg/store/published.hpp"
 #include "store/log/base_file.hpp"
@@ -29,7 +30,15 @@ std::vector<Removal>& removals() {
   return *list;
 }
 
+/// Called for PREPARE TRANSACTION: another session may end the transaction later.
+void refuse_prepare() {
+  if (removals().empty()) return;
+  ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                  errmsg("cannot PREPARE a transaction that has created or dropped store tables")));
+}
+
 void on_transaction(XactEvent event, void*) {
+  if (event == XACT_EVENT_PRE_PREPARE) refuse_prepare();
   if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT) return;
   for (const Removal& removal : removals())
     if (removal.at_commit == (event == XACT_EVENT_COMMIT))
@@ -126,6 +135,7 @@ void create_files(Relation relation) {
 }
 
 void drop_files(Oid relid, const Options& options) {
+  guard([relid] { bar_checkpoints(relid); });
   note_removal({relid, options.preserve_files ? std::string() : options.base_file,
                 options.preserve_files ? std::string() : options.redo_log_file, memory_path(relid), true, 0});
 }

@@ -278,10 +278,11 @@ static void empty_memory(const std::string& path) {
   if (descriptor < 0) return;
   struct stat info{};
   const auto state = static_cast<uint32_t>(MemoryState::kDropped);
-  constexpr off_t kFirstPage = 4096;
-  if (fstat(descriptor, &info) == 0 && info.st_size > kFirstPage &&
+  // The worker may hold locks at this moment, so the part with the locks stays.
+  constexpr off_t kPage = 4096, kKept = (sizeof(Shared) + kPage - 1) / kPage * kPage;
+  if (fstat(descriptor, &info) == 0 && info.st_size > kKept &&
       pwrite(descriptor, &state, sizeof(state), offsetof(Shared, state)) == sizeof(state))
-    fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kFirstPage, info.st_size - kFirstPage);
+    fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kKept, info.st_size - kKept);
   close(descriptor);
 }
 

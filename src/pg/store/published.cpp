@@ -195,6 +195,9 @@ void lose_region(const Table* table) {
 }
 
 void on_transaction(XactEvent event, void*) {
+  if (event == XACT_EVENT_PRE_PREPARE && !doubtful().empty())
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("cannot PREPARE a transaction that has altered store tables")));
   if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT) return;
   if (event == XACT_EVENT_ABORT)
     for (const Doubtful& one : doubtful()) lose_region(one.table);
@@ -337,12 +340,11 @@ void follow_kv_option(Table* table, Relation relation) {
       ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
                       errmsg("store table \"%s\" has changes of this transaction", table->name)));
     });
-  if (table->options.kv_access) {
+  if (table->options.kv_access)
     build_region(table);
-    lose_at_abort(table);
-  } else {
+  else
     drop_region(table);
-  }
+  lose_at_abort(table);
 }
 
 bool is_live(const Table* table, Slot slot) {
