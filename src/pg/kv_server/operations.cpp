@@ -8,6 +8,7 @@
 #include "pg/store/published.hpp"
 #include "pg/store/server_headers.hpp"
 #include "pg/store/transaction.hpp"
+#include "pg/store/turns.hpp"
 #include "pg/store/visibility.hpp"
 
 namespace strom::pg::kv_server {
@@ -167,7 +168,7 @@ Verdict compare_and_set(const OpenTable& open, uint32_t generation, const Cell* 
   const store::Slot row = key.is_null ? kNoSlot : store::find_by_key(open.table, key, GetActiveSnapshot());
   if (row == kNoSlot) return {Outcome::kConflict};
   // A row that this transaction has made gets another generation when it is published.
-  LWLockAcquire(open.table->lock(store::kVersionLock), LW_SHARED);
+  store::share_lock(open.table, store::kVersionLock);
   const store::rows::Version& version = open.table->rows->look(row);
   const bool is_own = store::fate_of_xmin(version, store::rows::Rows::xids(version)) == store::Fate::kOwn;
   LWLockRelease(open.table->lock(store::kVersionLock));

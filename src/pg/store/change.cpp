@@ -9,6 +9,7 @@
 #include "pg/store/row_lock.hpp"
 #include "pg/store/server_headers.hpp"
 #include "pg/store/transaction.hpp"
+#include "pg/store/turns.hpp"
 #include "pg/store/visibility.hpp"
 
 namespace strom::pg::store {
@@ -121,7 +122,7 @@ void free_ended(Table* table, Relation relation) {
   const uint32_t used = table->rows->used_slots();
   FreedSlots freed;
   uint32_t kept = 0;
-  LWLockAcquire(table->lock(kVersionLock), LW_SHARED);
+  share_lock(table, kVersionLock);
   for (uint32_t i = 0; i < ended->count; ++i) {
     const Slot slot = ended->slots[i];
     if (slot >= used) continue;
@@ -285,7 +286,7 @@ void fetch_index(const Table* table, const rows::Cell* keys, int count) {
     __builtin_prefetch(heads[i], 1);
   }
   // The chains may change before they are used; prefetching is only a hint.
-  LWLockAcquire(table->lock(kVersionLock), LW_SHARED);
+  share_lock(table, kVersionLock);
   for (int i = 0; i < count; ++i) {
     firsts[i] = __atomic_load_n(heads[i], __ATOMIC_RELAXED);
     if (firsts[i] == rows::kNoSlot) continue;
@@ -333,7 +334,7 @@ Slot insert_row(Table* table, Relation relation, const rows::Cell* cells, Comman
   undo_last_change(table);
   if (!skips_duplicates) raise_duplicate(table, relation, key);
   if (!IsolationUsesXactSnapshot()) return rows::kNoSlot;
-  LWLockAcquire(table->lock(kVersionLock), LW_SHARED);
+  share_lock(table, kVersionLock);
   const rows::Version& version = table->rows->look(found);
   const bool is_hidden =
       fate_of_xmin(version, rows::Rows::xids(version)) != Fate::kOwn && !is_visible(table, found, GetActiveSnapshot());
@@ -458,7 +459,7 @@ uint64_t sweep_slots(Table* table, Slot first, uint32_t count, GlobalVisState* h
   rows::Rows& rows = *table->rows;
   FreedSlots freed;
   uint64_t freed_slots = 0;
-  LWLockAcquire(table->lock(kVersionLock), LW_SHARED);
+  share_lock(table, kVersionLock);
   for (Slot slot = first; slot < first + count; ++slot) {
     const rows::Version& version = rows.look(slot);
     if (is_removable(version, horizon)) {

@@ -4,6 +4,7 @@
 #include "pg/store/published.hpp"
 #include "pg/store/server_headers.hpp"
 #include "pg/store/transaction.hpp"
+#include "pg/store/turns.hpp"
 #include "pg/store/visibility.hpp"
 #include "store/log/base_file.hpp"
 
@@ -48,7 +49,7 @@ uint64_t check_rows(const Table* table, Snapshot snapshot) {
   for (Slot slot = 1; slot < used; ++slot) {
     constexpr Slot kOften = 0xFFF;
     if ((slot & kOften) == 0) CHECK_FOR_INTERRUPTS();
-    LWLockAcquire(table->lock(kVersionLock), LW_SHARED);
+    share_lock(table, kVersionLock);
     const bool is_there = is_visible(table, slot, snapshot);
     LWLockRelease(table->lock(kVersionLock));
     if (!is_there) continue;
@@ -73,7 +74,7 @@ void check_counters(const Table* table) {
     const uint32_t before = __atomic_load_n(&rows.info(chunk).settled, __ATOMIC_ACQUIRE);
     uint32_t settled = 0;
     const auto first = static_cast<Slot>(chunk * table->layout.chunk_rows);
-    LWLockAcquire(table->lock(kVersionLock), LW_SHARED);
+    share_lock(table, kVersionLock);
     for (uint32_t i = 0; i < rows.used_in(chunk, used); ++i)
       settled += rows::Rows::xids(rows.look(first + i)) == rows::Xids{rows::kFrozen, rows::kNobody} ? 1 : 0;
     LWLockRelease(table->lock(kVersionLock));
@@ -91,7 +92,7 @@ void check_blocks(const Table* table) {
     const auto own = static_cast<TransactionId>(XidFromFullTransactionId(ReadNextFullTransactionId()));
     uint64_t before, after, expected = 0;
     if (!rows::Rows::read_live(block, own, &before)) continue;
-    LWLockAcquire(table->lock(kVersionLock), LW_SHARED);
+    share_lock(table, kVersionLock);
     for (uint32_t i = 0; i < rows::kBlockRows; ++i) {
       const rows::Xids xids = rows::Rows::xids(rows.look(first + i));
       expected |= uint64_t{xids.xmin != rows::kNobody && xids.xmax == rows::kNobody} << i;

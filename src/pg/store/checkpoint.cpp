@@ -10,6 +10,7 @@
 #include "pg/store/redo.hpp"
 #include "pg/store/server_headers.hpp"
 #include "pg/store/table_lock.hpp"
+#include "pg/store/turns.hpp"
 #include "pg/store/visibility.hpp"
 #include "store/log/base_file.hpp"
 #include "store/rows/row_image.hpp"
@@ -50,7 +51,7 @@ uint64_t flush_ended(Snapshot snapshot) {
 /// May ereport.
 Point take_point(Table* table) {
   Point point;
-  LWLockAcquire(table->lock(kGate), LW_EXCLUSIVE);
+  take_lock_alone(table, kGate);
   point.position = table->shared->log.appended;
   point.snapshot = RegisterSnapshot(GetLatestSnapshot());
   LWLockRelease(table->lock(kGate));
@@ -111,11 +112,11 @@ class RowWriter {
   rows::Xids own_xids(Slot slot) const {
     const rows::Rows& rows = *table_->rows;
     if (rows::Rows::stamp_of(rows.block_of(slot)).open == 0) return {rows::kNobody, rows::kNobody};
-    LWLock* lock = table_->lock(kVersionLock);
-    return guard([&rows, slot, lock] {
-      LWLockAcquire(lock, LW_SHARED);
+    const Table* table = table_;
+    return guard([&rows, slot, table] {
+      share_lock(table, kVersionLock);
       const rows::Xids xids = rows::Rows::xids(rows.look(slot));
-      LWLockRelease(lock);
+      LWLockRelease(table->lock(kVersionLock));
       return xids;
     });
   }

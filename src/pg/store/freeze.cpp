@@ -2,6 +2,7 @@
 
 #include "pg/store/change.hpp"
 #include "pg/store/server_headers.hpp"
+#include "pg/store/turns.hpp"
 #include "pg/store/visibility.hpp"
 
 namespace strom::pg::store {
@@ -54,17 +55,27 @@ void release_pages(const Table* table, uint64_t chunk, Pages* pages) {
   }
 }
 
-/// Waits until every session that may be reading versions has released the lock under which it does so. False: a
-/// session is publishing rows, which may take long.
-bool wait_for_readers(Table* table) {
-  if (!LWLockConditionalAcquire(table->lock(kRegionLock), LW_EXCLUSIVE)) return false;
-  LWLockRelease(table->lock(kRegionLock));
-  LWLockAcquire(table->lock(kVersionLock), LW_EXCLUSIVE);
-  LWLockRelease(table->lock(kVersionLock));
-  for (int i = 0; i < kBucketLocks; ++i) {
-    LWLockAcquire(table->lock(kFirstBucket + i), LW_EXCLUSIVE);
-    LWLockRelease(table->lock(kFirstBucket + i));
+/// Waits until the lock was free for a moment. False: it was not for a long time.
+bool wait_for_lock(LWLock* lock, TimestampTz begin) {
+  constexpr int kPatienceMs = 100;
+  constexpr long kPauseUs = 500;
+  while (!LWLockConditionalAcquire(lock, LW_EXCLUSIVE)) {
+    if (TimestampDifferenceExceeds(begin, GetCurrentTimestamp(), kPatienceMs)) return false;
+    pg_usleep(kPauseUs);
   }
+  LWLockRelease(lock);
+  return true;
+}
+
+/// Waits until every session that may be reading versions has released the lock under which it does so. False: it would
+/// take long, since a session publishes many rows, for example. The pages stay as they are for a later call.
+bool wait_for_readers(const Table* table) {
+  const TimestampTz begin = GetCurrentTimestamp();
+  if (!wait_for_lock(table->lock(kRegionLock), begin)) return false;
+  take_lock_alone(table, kVersionLock);
+  LWLockRelease(table->lock(kVersionLock));
+  for (int i = 0; i < kBucketLocks; ++i)
+    if (!wait_for_lock(table->lock(kFirstBucket + i), begin)) return false;
   return true;
 }
 
@@ -81,19 +92,24 @@ void drop_pages(Table* table, uint64_t chunk, const Pages& pages) {
   LWLockRelease(table->lock(kPageLock));
 }
 
-void freeze_chunk(Table* table, uint64_t chunk, TransactionId rest, uint32_t fewest, GlobalVisState* horizon) {
+/// False: readers did not let go for long, and would not for other chunks either.
+bool freeze_chunk(Table* table, uint64_t chunk, TransactionId rest, uint32_t fewest, GlobalVisState* horizon) {
   Pages pages;
   choose_pages(table, chunk, rest, &pages);
-  if (pages.count < fewest) return;
-  if (!LWLockConditionalAcquire(table->lock(kFreezeLock), LW_EXCLUSIVE)) return;
+  if (pages.count < fewest) return true;
+  if (!LWLockConditionalAcquire(table->lock(kFreezeLock), LW_EXCLUSIVE)) return true;
   for (uint32_t page = 0; page < pages_in(table); ++page)
     if (pages.chosen[page]) sweep_slots(table, first_of(table, chunk, page), rows::kPageRows, horizon);
   for (uint32_t page = 0; page < pages_in(table); ++page)
     if (pages.chosen[page]) table->rows->begin_release(first_of(table, chunk, page));
-  const bool may_go = wait_for_readers(table);
+  bool may_go = wait_for_readers(table);
   if (may_go) release_pages(table, chunk, &pages);
-  if (may_go && pages.count != 0 && wait_for_readers(table)) drop_pages(table, chunk, pages);
+  if (may_go && pages.count != 0) {
+    may_go = wait_for_readers(table);
+    if (may_go) drop_pages(table, chunk, pages);
+  }
   LWLockRelease(table->lock(kFreezeLock));
+  return may_go;
 }
 
 }  // namespace
@@ -103,7 +119,7 @@ void freeze(Table* table, Relation relation, TransactionId rest, uint32_t fewest
   const uint32_t used = table->rows->used_slots();
   for (uint64_t chunk = 0; table->rows->used_in(chunk, used) != 0; ++chunk) {
     CHECK_FOR_INTERRUPTS();
-    freeze_chunk(table, chunk, rest, fewest, horizon);
+    if (!freeze_chunk(table, chunk, rest, fewest, horizon)) return;
   }
 }
 

@@ -33,8 +33,10 @@ inline constexpr uint64_t kLogBuffer = 4 << 20;  // holds any record: log::kMaxR
 
 /// Locks in the memory. A session takes them in this order.
 enum : int {
+  kGateTurn,     // of kGate: see turns.hpp
   kGate,         // shared from before a transaction's redo is appended until it ends; exclusive: checkpoints
   kFreezeLock,   // freeing pages of versions, which one process does at a time
+  kVersionTurn,  // of kVersionLock
   kVersionLock,  // shared: reading versions without the lock of their bucket
   kRegionLock,   // the published region, and publishing the rows of a transaction
   kFirstBucket,  // kBucketLocks of them, for the index of the key
@@ -64,6 +66,7 @@ struct Shared {
   uint32_t lacks_region;         // 1: the region has been lost, and may have to be made again
   uint32_t reader_count;         // roles in `readers`; above kMostReaders: too many to list. Under kRegionLock
   Oid readers[kMostReaders];     // roles that may have mapped the region
+  uint32_t wanted[2];            // 1: somebody has the turn of kGate, of kVersionLock
   rows::RowsState rows;
   LogState log;
   ::strom::store::region::WriterState region_writer;  // under kRegionLock
@@ -108,7 +111,7 @@ struct Table {
 };
 
 inline constexpr uint64_t kMemoryMagic = 0x314D454D54535024, kHeaderBytes = sizeof(Shared) + kLogBuffer;
-inline constexpr uint32_t kMemoryVersion = 10;
+inline constexpr uint32_t kMemoryVersion = 11;
 
 /// True for a foreign table of the wrapper gstore_fdw. May ereport.
 bool is_store_table(Relation relation);

@@ -8,6 +8,7 @@
 #include "pg/store/published.hpp"
 #include "pg/store/redo.hpp"
 #include "pg/store/server_headers.hpp"
+#include "pg/store/turns.hpp"
 #include "pg/store/visibility.hpp"
 #include "pg/store/worker.hpp"
 #include "store/rows/row_image.hpp"
@@ -292,7 +293,7 @@ class RedoBuilder {
 
 void write_redo_of(Changes* changes, XLogRecPtr wal) {
   Table* table = changes->table;
-  LWLockAcquire(table->lock(kGate), LW_SHARED);
+  share_lock(table, kGate);
   changes->is_gated = true;
   const uint64_t end = boundary::entry([=] {
     RedoBuilder builder(changes, wal);
@@ -305,7 +306,8 @@ void write_redo_of(Changes* changes, XLogRecPtr wal) {
   if (waits || !ensure_worker()) flush_redo(table, end);
 }
 
-/// The next table in the order of OIDs. The order is fixed, since sessions wait for each other's checkpoints.
+/// The next table in the order of OIDs. The order is fixed, since sessions wait for each other's checkpoints, and at
+/// the gates for those that wait for a checkpoint.
 Changes* next_changes(Oid after) {
   Changes* next = nullptr;
   for (Changes* changes = all_changes; changes != nullptr; changes = changes->next)
@@ -331,7 +333,7 @@ void before_commit() {
       changes->reserved = most;
     }
   }
-  for (Changes* changes = all_changes; changes != nullptr; changes = changes->next)
+  for (Changes* changes = next_changes(InvalidOid); changes != nullptr; changes = next_changes(changes->table->relid))
     if (changes->count != 0 && !changes->is_in_base) write_redo_of(changes, wal);
 }
 

@@ -4,6 +4,7 @@
 
 #include "pg/store/server_headers.hpp"
 #include "pg/store/transaction.hpp"
+#include "pg/store/turns.hpp"
 
 namespace strom::pg::store {
 
@@ -102,7 +103,7 @@ uint32_t visible_bits(const Table* table, uint64_t chunk, uint32_t count, Snapsh
       // Slots that came into use meanwhile are for later snapshots.
       if (end < rows::kBlockRows) word &= (uint64_t{1} << end) - 1;
     } else {
-      if (!is_locked) LWLockAcquire(table->lock(kVersionLock), LW_SHARED);
+      if (!is_locked) share_lock(table, kVersionLock);
       is_locked = true;
       word = look_at_versions(table, first + begin, end, snapshot);
     }
