@@ -93,6 +93,24 @@ def changed_definitions():
     equal([path.name for path in FILES.glob("*") if path.name.split(".")[0] in ("child", "heir", "typed")], [], "their files go with them")
 
 
+def moved_files():
+    """The options follow files that were moved before the table is used. Later the worker would write to the old ones."""
+    make_table("moved", "id int")
+    (FILES / "moved.base").rename(FILES / "moved_to.base")
+    to_base = f"ALTER FOREIGN TABLE moved OPTIONS (SET base_file '{FILES}/moved_to.base')"
+    with connect() as session:
+        session.execute(f"BEGIN; {to_base}; ROLLBACK; BEGIN; {to_base}; COMMIT")
+        session.execute("INSERT INTO moved VALUES (1)")
+    for option, path in (("base_file", "moved_to.base"), ("redo_log_file", "moved.redo")):
+        copy = FILES / f"copy_of_{path}"
+        copy.write_bytes((FILES / path).read_bytes())
+        copy.chmod(0o666)
+        equal(state_of_statement(f"ALTER FOREIGN TABLE moved OPTIONS (SET {option} '{copy}')"), UNSUPPORTED, f"another {option} of a table in memory")
+    equal(query("SELECT id, pgstrom.store_check('moved') FROM moved", DB), "1|1", "the table is as it was")
+    query("DROP FOREIGN TABLE moved", DB)
+    equal([path.name for path in FILES.glob("moved*")], [], "its files go")
+
+
 def dropped_dependencies():
     """Columns that go with other things are refused, and whole tables take their files along."""
     query("CREATE COLLATION plain_c (provider = libc, locale = 'C'); CREATE TABLE pair (a int, b int); CREATE VIEW seen AS SELECT 1 AS a; "
@@ -365,6 +383,7 @@ full_table()
 folder_that_goes_away()
 info_without_one()
 changed_definitions()
+moved_files()
 dropped_dependencies()
 prepared_definitions()
 dropped_beside_a_checkpoint()

@@ -90,7 +90,10 @@ std::string memory_path(Oid database, Oid relid) {
 std::string memory_path(Oid relid) { return memory_path(MyDatabaseId, relid); }
 
 bool has_memory(Oid relid) {
-  return boundary::entry([relid] { return access(memory_path(relid).c_str(), F_OK) == 0; });
+  return boundary::entry([relid] {
+    control();  // removes memory of earlier runs
+    return access(memory_path(relid).c_str(), F_OK) == 0;
+  });
 }
 
 std::vector<std::string> memory_of_cluster() {

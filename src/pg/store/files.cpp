@@ -110,12 +110,14 @@ void compare_definition(Relation relation) {
   value_or_throw(columns_of(relation, options.primary_key, options.max_num_rows, &shape));
   const auto base = value_or_throw(log::BaseReader::open(options.base_file));
   if (base.header().shape == shape && base.header().identity.relation == relid) {
-    Table* table = guard([relation] { return open_table(relation); });
-    if (table->redo.ring_bytes() != options.redo_log_limit)
+    // Memory that is made now would be that of options which the transaction may take back.
+    Table* table = guard([relation, relid] { return has_memory(relid) ? open_table(relation) : nullptr; });
+    const auto redo = value_or_throw(log::RedoFile::open(options.redo_log_file, base.header().identity));
+    if (redo.ring_bytes() != options.redo_log_limit)
       throw_if_failed(Status(ErrorCode::kUnsupported, "\"redo_log_limit\" of a store table cannot be changed")
-                          .with_detail("The log was made for " + std::to_string(table->redo.ring_bytes()) + " bytes.")
+                          .with_detail("The log was made for " + std::to_string(redo.ring_bytes()) + " bytes.")
                           .with_hint("Make a new table and copy the rows into it."));
-    follow_kv_option(table, relation);
+    if (table != nullptr) follow_kv_option(table, relation);
     return;
   }
   throw_if_failed(Status(ErrorCode::kUnsupported,

@@ -145,6 +145,13 @@ void use_memory(Table* table, const Found& found) {
   }
 }
 
+/// The worker goes on writing to the files that the memory was made from.
+Status changed_files(const char* name) {
+  return Status(ErrorCode::kUnsupported,
+                std::string("the files of store table \"") + name + "\" cannot be changed while it is in memory")
+      .with_hint("Change the options after a restart of the server, before somebody uses the table.");
+}
+
 /// Maps the memory if it exists. May throw.
 bool attach(Table* table) {
   const Found found = find_memory(memory_path(table->relid));
@@ -152,6 +159,10 @@ bool attach(Table* table) {
   if (found.head.layout != layout_hash(table->shape) || found.bytes != table->layout.bytes) {
     close(found.descriptor);
     throw_if_failed(changed_layout(table->name));
+  }
+  if (table->options.base_file != found.head.base_file || table->options.redo_log_file != found.head.redo_file) {
+    close(found.descriptor);
+    throw_if_failed(changed_files(table->name));
   }
   use_memory(table, found);
   return true;
