@@ -21,6 +21,7 @@ SCHEMA = "strom_bench_points"
 TABLES = {"store table": "store", "heap": "heap", "unlogged": "unlogged"}
 COLUMNS = "(dev_id int, ts timestamp, x float, y float)"
 PARTITIONS = 2
+FILL = 0.85  # of the tables, for which the memory is demanded
 PGBENCH_ROUNDS = 3  # in which the tables take turns
 ENOUGH_SECONDS = 10  # for one query; slow queries run less often than requested
 # As the seeds have it; keys are as many as there are rows.
@@ -62,7 +63,7 @@ class Points:
                 bounds = f"{table}_p{part} PARTITION OF {table} %s FOR VALUES WITH (MODULUS {PARTITIONS}, REMAINDER {part})"
                 if table == "store":
                     session.execute(f"CREATE FOREIGN TABLE {bounds % ''} SERVER gstore_fdw OPTIONS (base_file '{data}/strom_points_{part}.base', "
-                                    f"redo_log_file '{data}/strom_points_{part}.redo', max_num_rows '{self.arguments.points * 2 // 3}', "
+                                    f"redo_log_file '{data}/strom_points_{part}.redo', max_num_rows '{round(self.arguments.points / PARTITIONS / FILL)}', "
                                     f"primary_key 'dev_id', durability 'async')")
                 else:
                     session.execute(f"CREATE {'UNLOGGED' if table == 'unlogged' else ''} TABLE {bounds % '(PRIMARY KEY (dev_id))'}")

@@ -52,7 +52,11 @@ SELECT statement, plan_of(statement) FROM (VALUES
   ('WITH changed AS (UPDATE single SET n = 1 WHERE id = 3) SELECT 1'), ('DELETE FROM single WHERE id > 3'),
   ('DELETE FROM single s WHERE id = 3 AND s = s'), ('DELETE FROM single WHERE id = 3 AND ctid IS NOT NULL'),
   ('UPDATE ONLY hashed SET n = 1 WHERE id = 3'), ('UPDATE single SET n = 1 WHERE id = 3.0'),
+  ('UPDATE single SET n = 1 WHERE id = 3 AND n = (SELECT 1 / (random() * 0)::int)'), ('UPDATE single SET n = 1 WHERE id = 3 AND false'),
   ('UPDATE own SET n = 1 WHERE id = 3'), ('DELETE FROM listed WHERE id = 3')) AS s(statement);
+-- A sub-query is evaluated when its value is needed: for the key always, otherwise for a row.
+UPDATE single SET n = 1 WHERE id = (SELECT 1 / (random() * 0)::int);
+UPDATE single SET n = 1 WHERE id = 4711 AND n = (SELECT 1 / (random() * 0)::int);
 SET pg_strom.enabled = off;
 SELECT plan_of('UPDATE hashed SET n = 1 WHERE id = 3');
 EXPLAIN (COSTS OFF) UPDATE hashed SET n = 1 WHERE id = (SELECT 3);

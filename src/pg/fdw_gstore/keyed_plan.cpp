@@ -124,6 +124,13 @@ Node* without_values(Node* node, void* values) {
   return reinterpret_cast<Node*>(replacement);
 }
 
+/// True if conditions on the row need values of sub-queries: these may not be evaluated where there is no row.
+bool need_values(List* conditions, const List* values) {
+  List* numbers = NIL;
+  for (int i = 0; i < list_length(values); ++i) numbers = lappend_int(numbers, i);
+  return numbers != NIL && contain_exec_param(reinterpret_cast<Node*>(conditions), numbers);
+}
+
 /// The numbers of the columns in an expression. False: it refers to the whole row or to columns of the system.
 bool find_read(Node* node, List** read) {
   Bitmapset* attributes = nullptr;
@@ -215,6 +222,7 @@ PlannedStmt* plan_change(const Query* parse) {
   all = reinterpret_cast<List*>(expression_planner_with_deps(reinterpret_cast<Expr*>(all), &relations, &items));
   change.evaluated = static_cast<List*>(lthird(all));
   if (!divide(target, make_ands_implicit(static_cast<Expr*>(linitial(all))), &change)) return nullptr;
+  if (need_values(change.rest, change.evaluated)) return nullptr;
   if (!find_read(static_cast<Node*>(lsecond(all)), &change.read) ||
       !find_read(reinterpret_cast<Node*>(change.rest), &change.read))
     return nullptr;
