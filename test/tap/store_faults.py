@@ -93,6 +93,16 @@ def changed_definitions():
     equal([path.name for path in FILES.glob("*") if path.name.split(".")[0] in ("child", "heir", "typed")], [], "their files go with them")
 
 
+def changed_and_dropped():
+    """In one transaction, of a session that has not made the table: nothing is published of rows that are gone already."""
+    columns = ", ".join(f"c{number} bigint" for number in range(1000))
+    for _ in range(3):
+        make_table("brief", f"id int, {columns}", kv_access="true")
+        with connect() as session:
+            session.execute("BEGIN; INSERT INTO brief SELECT i FROM generate_series(1, 50) i; DROP FOREIGN TABLE brief; COMMIT")
+            equal(session.execute("SELECT 1").fetchone(), (1,), "rows are inserted, and the table is dropped")
+
+
 def moved_files():
     """The options follow files that were moved before the table is used. Later the worker would write to the old ones."""
     make_table("moved", "id int")
@@ -383,6 +393,7 @@ full_table()
 folder_that_goes_away()
 info_without_one()
 changed_definitions()
+changed_and_dropped()
 moved_files()
 dropped_dependencies()
 prepared_definitions()

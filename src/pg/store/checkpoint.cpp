@@ -23,10 +23,6 @@ using boundary::guard;
 using boundary::throw_if_failed;
 using boundary::value_or_throw;
 
-bool is_dropped(const Table* table) {
-  return __atomic_load_n(&table->shared->state, __ATOMIC_SEQ_CST) == static_cast<uint32_t>(MemoryState::kDropped);
-}
-
 LOCKTAG checkpoint_lock(const Table* table) {
   return tag_of(TableLock::kCheckpoint, table->shared->database, table->shared->relation);
 }
@@ -149,7 +145,7 @@ void write_base(Table* table, OwnRows own, XLogRecPtr wal) {
   if (own == OwnRows::kInDoubt) guard([wal] { XLogFlush(wal); });
   throw_if_failed(writer.finish(enableFsync));
   // The table's creation may have been taken back, and the file before this one removed.
-  if (is_dropped(table)) unlink(table->options.base_file.c_str());
+  if (table->is_dropped()) unlink(table->options.base_file.c_str());
   guard([&point] { UnregisterSnapshot(point.snapshot); });
   const uint64_t position = point.position;
   guard([table, position] {
@@ -172,7 +168,7 @@ bool try_checkpoint(Table* table) {
   const LOCKTAG tag = checkpoint_lock(table);
   if (LockAcquire(&tag, ExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL) return false;
   // The worker's look at the state was before it had the lock.
-  const bool is_there = !is_dropped(table);
+  const bool is_there = !table->is_dropped();
   if (is_there) boundary::entry([=] { write_base(table, OwnRows::kNone, 0); });
   LockRelease(&tag, ExclusiveLock, false);
   return is_there;

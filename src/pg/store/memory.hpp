@@ -103,6 +103,10 @@ struct Table {
   TimestampTz failed_at = 0, told_at = 0;
 
   int key() const { return shape.key; }
+  /// True if the table is gone. Most of the memory is a hole then, which reads as zeros.
+  bool is_dropped() const {
+    return __atomic_load_n(&shared->state, __ATOMIC_SEQ_CST) == static_cast<uint32_t>(MemoryState::kDropped);
+  }
   LWLock* lock(int which) const { return &shared->locks[which].lock; }
   LWLock* bucket_lock(uint64_t bucket) const { return lock(kFirstBucket + static_cast<int>(bucket % kBucketLocks)); }
   /// The lock that protects changes of a version's transactions.

@@ -351,7 +351,8 @@ void on_transaction(XactEvent event, void*) {
       for (Changes* changes = all_changes; changes != nullptr; changes = changes->next) {
         drop_next_extent(changes);
         give_back_spare(changes);
-        publish(changes);
+        // The transaction may have dropped the table. Rows that read as zeros would not fit into their records.
+        if (!changes->table->is_dropped()) publish(changes);
         leave_gate(changes);
       }
       all_changes = nullptr;
