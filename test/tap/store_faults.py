@@ -188,6 +188,10 @@ def names_of_checkpoints():
     equal(state_of_statement(f"CREATE FOREIGN TABLE taken (id int) SERVER gstore_fdw OPTIONS (base_file '{FILES}/taken.base', redo_log_file '{FILES}/taken.redo', "
                              "max_num_rows '10', primary_key 'id')"), BAD_OPTION, "a file with the checkpoint's name is there")
     equal((FILES / "taken.base.new").read_text(), "somebody's", "and is as it was")
+    make_table("broken_off", "id int")
+    (FILES / "broken_off.base.new").write_text("of a checkpoint that a crash has ended")
+    query("DROP FOREIGN TABLE broken_off", DB)
+    equal(list(FILES.glob("broken_off*")), [], "DROP removes what a checkpoint has left")
 
 
 def dropped_in_one_session():

@@ -330,6 +330,8 @@ void remove_files(Oid relid, const std::string& base_file, const std::string& re
   const auto base = log::BaseReader::open(base_file);
   const bool is_base = base.is_ok() && is_own_file(relid, base.value().header().identity);
   remove_own_file(base_file, is_base && !is_elsewhere);
+  // A server that was ended during a checkpoint leaves this one.
+  if (is_base && !is_elsewhere) remove_path(base_file + log::kNewSuffix);
   remove_own_file(redo_file, is_own_file(relid, log::RedoFile::identity_of(redo_file)) && !is_elsewhere);
 }
 
