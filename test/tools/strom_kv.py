@@ -134,6 +134,7 @@ def permissions():
         ok("must be owner" in run_as_user("SELECT pgstrom.kv_rotate('t')"), "kv_rotate is the owner's")
         rights_that_go()
         rights_that_go_with_roles()
+        rights_that_go_with_owners()
     finally:
         query("DROP OWNED BY strom_kv_user; DROP ROLE strom_kv_user", DB)
 
@@ -251,6 +252,35 @@ def rights_that_go_with_roles():
     client.close()
     query("DROP SCHEMA kv_roles CASCADE; DROP OWNED BY strom_kv_group, strom_kv_member, strom_kv_stays; "
           "DROP ROLE strom_kv_group, strom_kv_member, strom_kv_stays", DB)
+
+
+def rights_that_go_with_owners():
+    """A role that could read because it owned the table or the database. Nobody is told of REASSIGN OWNED."""
+    query("CREATE ROLE strom_kv_owner LOGIN; CREATE ROLE strom_kv_next; CREATE SCHEMA kv_owners; "
+          "GRANT USAGE, CREATE ON SCHEMA kv_owners TO strom_kv_owner, strom_kv_next; GRANT USAGE ON SCHEMA pgstrom TO strom_kv_owner", DB)
+    make_table("kv_owners.s", "id int, n int")
+    query("INSERT INTO kv_owners.s VALUES (1, 1); GRANT SELECT ON kv_owners.s TO pg_database_owner", DB)
+    ways = (("ALTER FOREIGN TABLE kv_owners.s OWNER TO strom_kv_owner", "REASSIGN OWNED BY strom_kv_owner TO strom_kv_next"),
+            (f"ALTER DATABASE {DB} OWNER TO strom_kv_owner", f"ALTER DATABASE {DB} OWNER TO strom_kv_next"))
+    for before, way in ways:
+        query(before, DB)
+        with psycopg.connect(dbname=DB, user="strom_kv_owner", autocommit=True) as user:
+            client = Client(grant=tokens("kv_owners.s", user))
+            equal(client.get(1)[0], 0, f"the role may read: {before}")
+            query(way, DB)
+            ok(comes(lambda: client.get(1)[0] == MOVED, 60), f"the region goes: {way}")
+            ok(not_allowed(lambda: tokens("kv_owners.s", user)), f"and does not come back: {way}")
+        client.close()
+    query(f"ALTER DATABASE {DB} OWNER TO CURRENT_USER; DROP SCHEMA kv_owners CASCADE; DROP OWNED BY strom_kv_owner, strom_kv_next; "
+          "DROP ROLE strom_kv_owner, strom_kv_next", DB)
+
+
+def not_allowed(call):
+    try:
+        call()
+        return False
+    except psycopg.errors.InsufficientPrivilege:
+        return True
 
 
 def comes(happens, seconds=20):

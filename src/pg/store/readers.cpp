@@ -1,5 +1,7 @@
 #include "pg/store/readers.hpp"
 
+#include <algorithm>
+
 #include "pg/boundary/boundary.hpp"
 #include "pg/store/control.hpp"
 #include "pg/store/published.hpp"
@@ -32,15 +34,15 @@ bool has_readers(const Table* table) {
   return has;
 }
 
-bool has_denied_reader(const Table* table) {
+bool has_denied_reader(const Table* table, bool or_unlisted) {
   const Shared* shared = table->shared;
   LWLockAcquire(table->lock(kRegionLock), LW_SHARED);
   const uint32_t count = shared->region == 0 ? 0 : shared->reader_count;
   Oid readers[kMostReaders];
   std::memcpy(readers, shared->readers, sizeof(readers));
   LWLockRelease(table->lock(kRegionLock));
-  if (count > kMostReaders) return true;  // there may be readers that are not listed
-  for (uint32_t i = 0; i < count; ++i)
+  if (count > kMostReaders && or_unlisted) return true;
+  for (uint32_t i = 0; i < std::min(count, kMostReaders); ++i)
     if (pg_class_aclcheck(table->relid, readers[i], ACL_SELECT) != ACLCHECK_OK) return true;
   return false;
 }
@@ -67,6 +69,17 @@ void follow_rights(Oid relid) {
   relation = table_open(relid, AccessExclusiveLock);
   deny_readers(relation);
   table_close(relation, NoLock);
+}
+
+void look_at_rights(Oid relid) {
+  if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE || !has_memory(relid)) return;
+  if (!ConditionalLockRelationOid(relid, AccessShareLock)) return;
+  Relation relation = try_relation_open(relid, NoLock);
+  const bool is_affected =
+      relation != nullptr && is_store_table(relation) && has_denied_reader(open_table(relation), false);
+  if (relation != nullptr) table_close(relation, NoLock);
+  UnlockRelationOid(relid, AccessShareLock);
+  if (is_affected) follow_rights(relid);
 }
 
 }  // namespace strom::pg::store

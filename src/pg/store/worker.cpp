@@ -191,14 +191,26 @@ std::set<Oid> databases_without_region() {
   return databases;
 }
 
-/// Has the readers of all tables looked at after a change of roles, and lost regions made again. Throws.
+/// The databases of tables that clients may have mapped. Throws.
+std::set<Oid> databases_with_readers() {
+  std::set<Oid> databases;
+  for (const auto& [path, table] : tables())
+    if (boundary::guard([table = table.get()] { return has_readers(table); }))
+      databases.insert(database_of_memory(path));
+  return databases;
+}
+
+/// Has the readers of all tables looked at after a change of roles and from time to time, and lost regions made again.
+/// Throws.
 void serve_rights() {
-  std::set<Oid> databases = databases_without_region();
-  if (have_roles_changed())
-    for (const auto& [path, table] : tables())
-      if (boundary::guard([table = table.get()] { return has_readers(table); }))
-        databases.insert(database_of_memory(path));
-  for (const Oid database : databases) boundary::guard([database] { start_rights_worker(database); });
+  std::set<Oid> changed = databases_without_region(), routine;
+  const bool is_routine = is_time_for_routine(), have_changed = have_roles_changed();
+  if (is_routine || have_changed) (have_changed ? changed : routine).merge(databases_with_readers());
+  for (const Oid database : changed)
+    boundary::guard([database] { start_rights_worker(database, RightsLook::kChanged); });
+  for (const Oid database : routine)
+    if (!changed.contains(database))
+      boundary::guard([database] { start_rights_worker(database, RightsLook::kRoutine); });
 }
 
 void serve_all() {
