@@ -457,6 +457,37 @@ def preloaded():
     equal(query("SELECT count(*) > 0 FROM rows"), [(True,)], "tables are there with it")
 
 
+def opened_after_crash():
+    """Tables whose log names transactions are opened when the server is back, though nobody uses them. Others are not."""
+    cluster.stop("fast")
+    cluster.configure("autovacuum_freeze_max_age = 100000")
+    cluster.start({})
+    query_in("postgres", "CREATE DATABASE unused")
+    with psycopg.connect(cluster.conninfo("unused"), autocommit=True) as session:
+        session.execute("CREATE EXTENSION pg_strom")
+        for name in ("left_alone", "folded"):
+            session.execute(f"CREATE FOREIGN TABLE {name} (id int, n int) SERVER gstore_fdw OPTIONS (base_file '{FILES}/{name}.base', "
+                            f"redo_log_file '{FILES}/{name}.redo', max_num_rows '1000', primary_key 'id')")
+            session.execute(f"INSERT INTO {name} SELECT i, i FROM generate_series(1, 100) i")
+        session.execute("SELECT pgstrom.store_checkpoint('folded')")
+        oids = session.execute("SELECT 'left_alone'::regclass::oid, 'folded'::regclass::oid").fetchone()
+    cluster.stop("immediate")
+    cluster.start({})
+
+    def is_open(oid):
+        return any(path.name.endswith(f".{oid}") for path in memory_of_cluster())
+
+    ok(wait_until(lambda: is_open(oids[0]), 30), "a table that has a log is opened after a crash")
+    time.sleep(3)
+    ok(not is_open(oids[1]), "one that has none is not")
+    with connect() as session:
+        use_ids(session, 26000)
+    ok(wait_until(lambda: records_of("left_alone") == [], 30), "the log goes when its transactions are old")
+    with psycopg.connect(cluster.conninfo("unused"), autocommit=True) as session:
+        equal(session.execute("SELECT count(*), sum(n), pgstrom.store_check('left_alone') FROM left_alone").fetchall(), [(100, 5050, 100)], "the rows are there")
+    query_in("postgres", "DROP DATABASE unused")
+
+
 def ids_without_log():
     """A checkpoint while transactions run whose ids no log has: a crash gives these ids back."""
     make_table("counted", "id int, n int")
@@ -540,6 +571,7 @@ try:
     foreign_files()
     two_servers()
     preloaded()
+    opened_after_crash()
     cluster.stop("fast")
     equal(memory_of_cluster(), [], "no memory is left when the server has stopped")
 finally:

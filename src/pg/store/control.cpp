@@ -61,6 +61,7 @@ Control* control() {
     if (is_new) {
       memory->tranche = LWLockNewTrancheId();
       memory->worker = 0;
+      memory->has_recovered = 0;
       memory->socket[0] = '\0';
       std::memset(&memory->tokens, 0, sizeof(memory->tokens));
       SpinLockInit(&memory->tokens.mutex);

@@ -29,6 +29,7 @@ struct Control {
   uint64_t incarnation;  // random; distinguishes runs of the server, also after crashes
   int tranche;           // of LWLocks
   int worker;            // process id of the background worker; 0: none
+  int has_recovered;     // 1: every database has been looked at, see recovery_worker.hpp
   char socket[108];      // path of the socket that hands out published regions; empty: none
   Tokens tokens;
   MessageServers message_servers;

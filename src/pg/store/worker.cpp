@@ -23,6 +23,7 @@
 #include "pg/store/memory_file.hpp"
 #include "pg/store/published.hpp"
 #include "pg/store/readers.hpp"
+#include "pg/store/recovery_worker.hpp"
 #include "pg/store/redo.hpp"
 #include "pg/store/rights_worker.hpp"
 #include "pg/store/server_headers.hpp"
@@ -221,6 +222,7 @@ void serve_all() {
     boundary::entry([] { forget_dropped_databases(); });
     CommitTransactionCommand();
     boundary::entry([] { serve_rights(); });
+    boundary::entry([] { serve_recovery(); });
   }
   static int pauses = 0;
   const bool is_time_for_pages = pauses++ % kLooksForPages == 0;
