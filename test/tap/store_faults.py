@@ -147,12 +147,12 @@ def dropped_dependencies():
 
 
 def prepared_definitions():
-    """Another session could end the transaction, so files could not go with it."""
+    """Another session could end the transaction, so files could not go with it; and a restart would forget row locks."""
     make_table("prepared", "id int, note text", kv_access="true")
     query("INSERT INTO prepared VALUES (1, 'x')", DB)
     with connect() as session:
         for statement in ("DROP FOREIGN TABLE prepared", "ALTER FOREIGN TABLE prepared OPTIONS (SET kv_access 'false')",
-                          "ALTER FOREIGN TABLE prepared RENAME COLUMN note TO remark"):
+                          "ALTER FOREIGN TABLE prepared RENAME COLUMN note TO remark", "SELECT FROM prepared FOR UPDATE"):
             session.execute(f"BEGIN; {statement}")
             equal(state_of(lambda: session.execute("PREPARE TRANSACTION 'strom'")), UNSUPPORTED, f"PREPARE after {statement}")
             session.execute("ROLLBACK; BEGIN; COMMIT")

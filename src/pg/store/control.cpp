@@ -92,8 +92,11 @@ std::string memory_path(Oid relid) { return memory_path(MyDatabaseId, relid); }
 
 bool has_memory(Oid relid) {
   return boundary::entry([relid] {
+    const std::string path = memory_path(relid);
+    const auto is_there = [&path] { return access(path.c_str(), F_OK) == 0; };
+    if (!is_there()) return false;
     control();  // removes memory of earlier runs
-    return access(memory_path(relid).c_str(), F_OK) == 0;
+    return is_there();
   });
 }
 

@@ -16,6 +16,23 @@ void raise_not_available(Relation relation) {
                   errmsg("could not obtain lock on row in relation \"%s\"", RelationGetRelationName(relation))));
 }
 
+/// True if this transaction may have locked rows.
+bool locks_rows = false;
+
+/// After a restart of the server nothing would say that a prepared transaction has locked rows.
+void on_transaction(XactEvent event, void*) {
+  if (event == XACT_EVENT_PRE_PREPARE && locks_rows)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("cannot PREPARE a transaction that has locked rows of store tables")));
+  if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT) locks_rows = false;
+}
+
+void note_locks() {
+  static bool is_registered = false;
+  if (!is_registered) RegisterXactCallback(on_transaction, nullptr);
+  is_registered = locks_rows = true;
+}
+
 /// The state of a version that a session wants to lock.
 struct Found {
   TransactionId wait;  // a transaction whose end decides about the version
@@ -92,6 +109,7 @@ void release_row_lock(Relation relation, Slot slot, bool is_exclusive) {
 
 LockOutcome lock_row(Table* table, Relation relation, Slot slot, bool is_exclusive, LockWaitPolicy policy) {
   constexpr LockOutcome kNone{rows::kNoSlot, false};
+  note_locks();
   for (bool is_newer = false;; is_newer = true) {
     // The bit is set first. A writer that has not seen it has set xmax before, and the second look finds that.
     Found found = look_at(table, slot);
