@@ -6,7 +6,7 @@
 #include "base/thread_memory.hpp"
 #include "format/parquet/module.hpp"
 #include "pg/boundary/boundary.hpp"
-#include "pg/fdw_gstore/keyed_change.hpp"
+#include "pg/fdw_gstore/statement_plans.hpp"
 #include "pg/guc/guc.hpp"
 #include "pg/node/node.hpp"
 #include "pg/node/query_statistics.hpp"
@@ -45,7 +45,7 @@ void _PG_init(void) {  // NOLINT(readability-identifier-naming): PostgreSQL's na
   strom::pg::node::request_query_statistics();
   strom::pg::table::offer_add_kind();
   strom::pg::planner::install();
-  strom::pg::fdw_gstore::install_keyed_changes();
+  strom::pg::fdw_gstore::install_statement_plans();
   strom::pg::worker::register_gpu_service();
   strom::pg::store::register_worker();
   if (process_shared_preload_libraries_in_progress) strom::pg::sqlfn::log_devices();

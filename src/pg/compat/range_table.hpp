@@ -30,14 +30,17 @@ inline RangeTblEntry* partition_entry(const RangeTblEntry* parent, Oid partition
   return entry;
 }
 
-/// Sets the range table of a plan for a statement, all of whose tables may be opened.
-inline void set_range_table(PlannedStmt* plan, List* entries, [[maybe_unused]] const Query* statement) {
-  plan->rtable = entries;
+/// Gives a plan the rights of a statement.
+inline void set_rights([[maybe_unused]] PlannedStmt* plan, [[maybe_unused]] const Query* statement) {
 #if PG_VERSION_NUM >= 160000
   plan->permInfos = statement->rteperminfos;
 #endif
+}
+
+/// All tables of the plan's range table may be opened.
+inline void allow_opening_all([[maybe_unused]] PlannedStmt* plan) {
 #if PG_VERSION_NUM >= 180000
-  plan->unprunableRelids = bms_add_range(nullptr, 1, list_length(entries));
+  plan->unprunableRelids = bms_add_range(plan->unprunableRelids, 1, list_length(plan->rtable));
 #endif
 }
 

@@ -3,13 +3,13 @@
 #include "pg/boundary/custom_node.hpp"
 #include "pg/compat/explain.hpp"
 #include "pg/compat/range_table.hpp"
+#include "pg/fdw_gstore/changed_table.hpp"
 #include "pg/fdw_gstore/key_clause.hpp"
 #include "pg/fdw_gstore/row_change.hpp"
 #include "pg/fdw_gstore/row_slot.hpp"
 #include "pg/store/server_headers.hpp"
 
 extern "C" {
-#include "partitioning/partbounds.h"
 #include "partitioning/partdesc.h"
 }
 
@@ -44,25 +44,6 @@ void begin(CustomScanState* node, EState*, int) {
   state->evaluated = list_delete_first(states);
 }
 
-/// The number of the partition for a value of the partition key; -1: none.
-int partition_at(Relation parent, Datum value) {
-  PartitionKey key = RelationGetPartitionKey(parent);
-  PartitionBoundInfo bounds = RelationGetPartitionDesc(parent, true)->boundinfo;
-  bool is_null = false, is_equal = false;
-  int found = -1;
-  if (key->strategy == PARTITION_STRATEGY_HASH) {
-    const uint64 hash = compute_partition_hash_value(1, key->partsupfunc, key->partcollation, &value, &is_null);
-    found = bounds->indexes[hash % static_cast<uint64>(bounds->nindexes)];
-  } else if (key->strategy == PARTITION_STRATEGY_LIST) {
-    const int at = partition_list_bsearch(key->partsupfunc, key->partcollation, bounds, value, &is_equal);
-    if (at >= 0 && is_equal) found = bounds->indexes[at];
-  } else {
-    const int at = partition_range_datum_bsearch(key->partsupfunc, key->partcollation, bounds, 1, &value, &is_equal);
-    found = bounds->indexes[at + 1];
-  }
-  return found >= 0 ? found : bounds->default_index;
-}
-
 /// The place in the range table of the table that may have the row; 0: none has it.
 Index table_with(const CustomScanState* node, Datum value) {
   const List* leaves = fact(plan_of(node), kLeaves);
@@ -70,25 +51,13 @@ Index table_with(const CustomScanState* node, Datum value) {
   Relation parent = node->ss.ss_currentRelation;
   const int16 length = TupleDescAttr(RelationGetDescr(parent), number(plan_of(node), kKey) - 1)->attlen;
   if (!to_key_type(length, static_cast<Oid>(number(plan_of(node), kType)), &value)) return 0;
-  const int partition = partition_at(parent, value);
+  const int partition = partition_at(parent, value, false);
   if (partition < 0) return 0;
   const Oid leaf = RelationGetPartitionDesc(parent, true)->oids[partition];
   ListCell* cell;
   foreach (cell, leaves)
     if (lfirst_oid(cell) == leaf) return static_cast<Index>(foreach_current_index(cell)) + 2;
   return 0;  // it became a partition after the statement was planned
-}
-
-/// For checks of constraints: their messages show rows as the statement's table has them.
-ResultRelInfo* target_of(const CustomScanState* node, Relation relation, Index place) {
-  ResultRelInfo* root = nullptr;
-  if (place != 1) {
-    root = makeNode(ResultRelInfo);
-    InitResultRelInfo(root, node->ss.ss_currentRelation, 1, nullptr, 0);
-  }
-  auto* target = makeNode(ResultRelInfo);
-  InitResultRelInfo(target, relation, place, root, 0);
-  return target;
 }
 
 /// The row's key and its other columns may have changed.
@@ -109,7 +78,9 @@ void prepare(KeyedState* state, Relation relation, Index place) {
   state->change = {.scan = &node->ss,
                    .table = table,
                    .relation = relation,
-                   .target = updates && has_constraints(relation) ? target_of(node, relation, place) : nullptr,
+                   .target = updates && has_constraints(relation)
+                                 ? make_target(node->ss.ss_currentRelation, 1, relation, place)
+                                 : nullptr,
                    .command = node->ss.ps.state->es_output_cid,
                    .is_update = updates,
                    .wanted = static_cast<bool*>(palloc(table->columns.size() * sizeof(bool))),

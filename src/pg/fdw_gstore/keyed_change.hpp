@@ -24,7 +24,7 @@ void register_keyed_change();
 /// The node, for the first entry of the range table.
 CustomScan* keyed_change_plan(const KeyedChange& change, CmdType operation);
 
-/// Plans such statements from now on, before any other planner is asked.
-void install_keyed_changes();
+/// A plan for the statement; nullptr: it is left to PostgreSQL's planner. Does not change the statement.
+PlannedStmt* plan_keyed_change(const Query* parse);
 
 }  // namespace strom::pg::fdw_gstore

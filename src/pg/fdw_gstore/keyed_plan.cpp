@@ -1,94 +1,22 @@
 // Planning of UPDATE and DELETE by key without PostgreSQL's planner. All that differs between such statements are
 // expressions, so there is nothing to choose, and the plan is made from the parsed statement. May ereport.
-#include "pg/compat/generated_columns.hpp"
 #include "pg/compat/range_table.hpp"
 #include "pg/compat/tree_walk.hpp"
+#include "pg/fdw_gstore/changed_table.hpp"
 #include "pg/fdw_gstore/key_clause.hpp"
 #include "pg/fdw_gstore/keyed_change.hpp"
 #include "pg/guc/guc.hpp"
 #include "pg/store/server_headers.hpp"
 
-extern "C" {
-#include "partitioning/partdesc.h"
-}
-
 namespace strom::pg::fdw_gstore {
 
 namespace {
-
-planner_hook_type next_hook = nullptr;
 
 bool is_for_one_table(const Query* parse) {
   if (parse->commandType != CMD_UPDATE && parse->commandType != CMD_DELETE) return false;
   return list_length(parse->rtable) == 1 && parse->resultRelation == 1 && list_length(parse->jointree->fromlist) == 1 &&
          parse->jointree->quals != nullptr && parse->cteList == NIL && parse->returningList == NIL &&
          parse->withCheckOptions == NIL && parse->rowMarks == NIL && !parse->hasTargetSRFs && !parse->hasRowSecurity;
-}
-
-/// True if the rows of a store table can be changed without the executor's nodes for changes.
-bool is_simple_table(Relation relation) {
-  const TupleConstr* constraints = RelationGetDescr(relation)->constr;
-  const bool is_generated =
-      constraints != nullptr && (constraints->has_generated_stored || compat::has_virtual_columns(*constraints));
-  return store::is_store_table(relation) && relation->trigdesc == nullptr && !is_generated &&
-         store::open_table(relation)->key() >= 0;
-}
-
-AttrNumber key_of(Relation relation) {
-  const store::Table* table = store::open_table(relation);
-  return table->columns[static_cast<size_t>(table->key())].attnum;
-}
-
-bool has_columns_of(Relation partition, Relation parent) {
-  const TupleDesc own = RelationGetDescr(partition), other = RelationGetDescr(parent);
-  bool same = own->natts == other->natts;
-  for (int i = 0; same && i < own->natts; ++i)
-    same = TupleDescAttr(own, i)->attisdropped == TupleDescAttr(other, i)->attisdropped &&
-           namestrcmp(&TupleDescAttr(own, i)->attname, NameStr(TupleDescAttr(other, i)->attname)) == 0;
-  return same;
-}
-
-/// What a statement changes.
-struct Target {
-  const store::Table* table;  // the table, or the first partition
-  List* leaves;               // OIDs of the partitions; NIL: not partitioned
-  Oid family, collation;      // of the partition key
-};
-
-bool find_partitions(Relation parent, LOCKMODE mode, Target* target) {
-  PartitionKey key = RelationGetPartitionKey(parent);
-  if (key->partnatts != 1 || key->partattrs[0] == 0 || parent->trigdesc != nullptr) return false;
-  target->family = key->partopfamily[0];
-  target->collation = key->partcollation[0];
-  PartitionDesc partitions = RelationGetPartitionDesc(parent, true);
-  for (int i = 0; i < partitions->nparts; ++i) {
-    Relation partition = try_relation_open(partitions->oids[i], mode);
-    if (partition == nullptr) return false;
-    const bool fits =
-        is_simple_table(partition) && has_columns_of(partition, parent) && key_of(partition) == key->partattrs[0];
-    if (fits && i == 0) target->table = store::open_table(partition);
-    relation_close(partition, NoLock);
-    if (!fits) return false;
-    target->leaves = lappend_oid(target->leaves, partitions->oids[i]);
-  }
-  return partitions->nparts != 0;
-}
-
-bool find_target(const RangeTblEntry* entry, Target* target) {
-  if (entry->rtekind != RTE_RELATION || entry->securityQuals != NIL) return false;
-  if (entry->relkind == RELKIND_FOREIGN_TABLE) {
-    if ((entry->inh && has_subclass(entry->relid)) || !store::is_store_table(entry->relid)) return false;
-    Relation relation = table_open(entry->relid, NoLock);
-    const bool fits = is_simple_table(relation);
-    if (fits) target->table = store::open_table(relation);
-    table_close(relation, NoLock);
-    return fits;
-  }
-  if (entry->relkind != RELKIND_PARTITIONED_TABLE || !entry->inh) return false;
-  Relation relation = table_open(entry->relid, NoLock);
-  const bool fits = find_partitions(relation, entry->rellockmode, target);
-  table_close(relation, NoLock);
-  return fits;
 }
 
 /// The value of a sub-query that has no table, so that it is evaluated once; nullptr: it is another one.
@@ -143,8 +71,12 @@ bool find_read(Node* node, List** read) {
   return true;
 }
 
+AttrNumber key_column(const ChangedTable& target) {
+  return target.table->columns[static_cast<size_t>(target.table->key())].attnum;
+}
+
 /// True if a clause with this operator tells the partition.
-bool tells_partition(const Target& target, const Expr* clause) {
+bool tells_partition(const ChangedTable& target, const Expr* clause) {
   if (target.leaves == NIL) return true;
   const auto* comparison = reinterpret_cast<const OpExpr*>(clause);
   return op_in_opfamily(comparison->opno, target.family) &&
@@ -152,7 +84,7 @@ bool tells_partition(const Target& target, const Expr* clause) {
 }
 
 /// Divides the conditions into one on the key and the rest. False: there is none on the key.
-bool divide(const Target& target, List* clauses, KeyedChange* change) {
+bool divide(const ChangedTable& target, List* clauses, KeyedChange* change) {
   ListCell* cell;
   foreach (cell, clauses) {
     auto* clause = static_cast<Expr*>(lfirst(cell));
@@ -170,7 +102,7 @@ bool divide(const Target& target, List* clauses, KeyedChange* change) {
   return change->clause != nullptr;
 }
 
-PlannedStmt* make_statement(const Query* parse, const Target& target, const KeyedChange& change) {
+PlannedStmt* make_statement(const Query* parse, const ChangedTable& target, const KeyedChange& change) {
   const auto* entry = linitial_node(RangeTblEntry, parse->rtable);
   auto* plan = makeNode(PlannedStmt);
   plan->commandType = parse->commandType;
@@ -180,14 +112,11 @@ PlannedStmt* make_statement(const Query* parse, const Target& target, const Keye
   plan->resultRelations = list_make1_int(1);
   plan->stmt_location = parse->stmt_location;
   plan->stmt_len = parse->stmt_len;
-  List* entries = list_copy(parse->rtable);
+  plan->rtable = list_copy(parse->rtable);
   plan->relationOids = list_make1_oid(entry->relid);
+  compat::set_rights(plan, parse);
+  add_partitions(plan, entry, target);
   ListCell* cell;
-  foreach (cell, target.leaves) {
-    entries = lappend(entries, compat::partition_entry(entry, lfirst_oid(cell)));
-    plan->relationOids = lappend_oid(plan->relationOids, lfirst_oid(cell));
-  }
-  compat::set_range_table(plan, entries, parse);
   foreach (cell, change.evaluated)
     plan->paramExecTypes = lappend_oid(plan->paramExecTypes, exprType(static_cast<Node*>(lfirst(cell))));
   return plan;
@@ -206,14 +135,19 @@ bool find_set(const Query* parse, AttrNumber key, List** values, List** columns)
   return *columns != NIL;
 }
 
-/// A plan for the statement; nullptr: it is left to PostgreSQL's planner. Does not change the statement.
-PlannedStmt* plan_change(const Query* parse) {
+}  // namespace
+
+PlannedStmt* plan_keyed_change(const Query* parse) {
   if (!is_for_one_table(parse)) return nullptr;
-  Target target = {};
-  if (!find_target(linitial_node(RangeTblEntry, parse->rtable), &target)) return nullptr;
+  ChangedTable target = {};
+  const auto* entry = linitial_node(RangeTblEntry, parse->rtable);
+  // Neither tables that inherit from this one, nor a partitioned table without its partitions.
+  const bool has_others =
+      entry->relkind == RELKIND_FOREIGN_TABLE ? entry->inh && has_subclass(entry->relid) : !entry->inh;
+  if (has_others || !find_changed_table(entry, &target) || !target.has_key) return nullptr;
   KeyedChange change = {};
   change.leaves = target.leaves;
-  change.key = target.table->columns[static_cast<size_t>(target.table->key())].attnum;
+  change.key = key_column(target);
   List *values = NIL, *evaluated = NIL, *relations = NIL, *items = NIL;
   if (!find_set(parse, change.key, &values, &change.columns)) return nullptr;
   Node* conditions = parse->hasSubLinks ? without_values(parse->jointree->quals, &evaluated) : parse->jointree->quals;
@@ -235,21 +169,6 @@ PlannedStmt* plan_change(const Query* parse) {
   plan->relationOids = list_concat(plan->relationOids, relations);
   plan->invalItems = items;
   return plan;
-}
-
-PlannedStmt* on_statement(Query* parse, const char* text, int cursor_options, ParamListInfo parameters) {
-  PlannedStmt* plan = guc::pg_strom::enabled && enable_indexscan ? plan_change(parse) : nullptr;
-  if (plan != nullptr) return plan;
-  return next_hook != nullptr ? next_hook(parse, text, cursor_options, parameters)
-                              : standard_planner(parse, text, cursor_options, parameters);
-}
-
-}  // namespace
-
-void install_keyed_changes() {
-  register_keyed_change();
-  next_hook = planner_hook;
-  planner_hook = on_statement;
 }
 
 }  // namespace strom::pg::fdw_gstore
