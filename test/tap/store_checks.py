@@ -77,6 +77,20 @@ def keys_that_come_and_go():
     equal(query("SELECT pgstrom.store_check('moving') = count(*) FROM moving", DB), "t", "nor does one after them")
 
 
+def log_that_grows():
+    """Records are written behind what a check has taken for the log's end."""
+    TABLES.make("grown", "id int, n int", max_num_rows=400_000)
+    query("INSERT INTO grown SELECT i, 0 FROM generate_series(1, 4) i", DB)
+    writers = [Writer(f"UPDATE grown SET n = n + 1 WHERE id = {number}") for number in range(1, 5)]
+    states, checks, end = [], 0, time.monotonic() + 4
+    with TABLES.connect() as session:
+        while time.monotonic() < end:
+            states.append(state_of(lambda: session.execute("SELECT pgstrom.store_check('grown')")))
+            checks += 1
+    equal([one.end() for one in writers], [None] * 4, "writers of small changes")
+    equal(set(states), {None}, f"no record is missed, {checks} checks")
+
+
 def ring_that_comes_round():
     """Checkpoints go by, and the log's ring comes round, while the log is read."""
     TABLES.make("ring", "id int, note text", max_num_rows=400_000, redo_log_limit="16MB")
@@ -118,6 +132,7 @@ def damaged_regions():
 commits_go_on()
 damaged_regions()
 keys_that_come_and_go()
+log_that_grows()
 ring_that_comes_round()
 alive("the server runs")
 done()

@@ -113,12 +113,16 @@ Status check_files_once(const Table* table, uint64_t* position) {
   }));
   // Before the records are read, since others go on writing.
   const uint64_t written = __atomic_load_n(&table->shared->log.written, __ATOMIC_ACQUIRE);
-  STROM_ASSIGN(const auto replayed, table->redo.replay(*position, [](const log::RecordHeader&, std::string_view) {
+  uint64_t end = *position;
+  const auto replayed = table->redo.replay(*position, [&end](const log::RecordHeader& header, std::string_view) {
     boundary::check_for_interrupts();
+    end = header.position + header.bytes;
     return Status::ok();
-  }));
-  if (replayed.end >= written) return Status::ok();
-  return log::damaged(table->options.redo_log_file, replayed.end, "records are missing");
+  });
+  // What was written behind the end meanwhile may look like a record that is missing.
+  if (end >= written) return Status::ok();
+  STROM_TRY(replayed.status());
+  return log::damaged(table->options.redo_log_file, end, "records are missing");
 }
 
 /// Throws.
