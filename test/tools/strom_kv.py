@@ -134,6 +134,7 @@ def permissions():
         ok("must be owner" in run_as_user("SELECT pgstrom.kv_rotate('t')"), "kv_rotate is the owner's")
         rights_that_go()
         rights_that_go_with_roles()
+        roles_that_change_beside_attaching()
         rights_that_go_with_owners()
     finally:
         query("DROP OWNED BY strom_kv_user; DROP ROLE strom_kv_user", DB)
@@ -252,6 +253,45 @@ def rights_that_go_with_roles():
     client.close()
     query("DROP SCHEMA kv_roles CASCADE; DROP OWNED BY strom_kv_group, strom_kv_member, strom_kv_stays; "
           "DROP ROLE strom_kv_group, strom_kv_member, strom_kv_stays", DB)
+
+
+def roles_that_change_beside_attaching():
+    """Who attaches at the moment when his role leaves another one is refused, or loses the region soon."""
+    query("CREATE ROLE strom_kv_group; CREATE ROLE strom_kv_member LOGIN; CREATE SCHEMA kv_beside; "
+          "GRANT USAGE ON SCHEMA kv_beside, pgstrom TO strom_kv_group, strom_kv_member", DB)
+    make_table("kv_beside.s", "id int, n int")
+    query("INSERT INTO kv_beside.s VALUES (1, 1); GRANT SELECT ON kv_beside.s TO strom_kv_group", DB)
+    attached = 0
+    for round_ in range(6):
+        query("GRANT strom_kv_group TO strom_kv_member", DB)
+        clients, errors = [], []
+
+        def attach_until_refused():
+            own = []
+            with psycopg.connect(dbname=DB, user="strom_kv_member", autocommit=True) as user:
+                try:
+                    while True:
+                        own.append(Client(grant=tokens("kv_beside.s", user)))
+                        if len(own) > 2:
+                            own.pop(0).close()
+                except psycopg.Error as error:
+                    errors.append(error.sqlstate)
+            clients.extend(own)
+
+        threads = [threading.Thread(target=attach_until_refused) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.1 + 0.02 * round_)
+        query("REVOKE strom_kv_group FROM strom_kv_member", DB)
+        for thread in threads:
+            thread.join()
+        attached += sum(client.status == 0 for client in clients)
+        equal(errors, ["42501"] * len(threads), f"attaching is refused, round {round_}")
+        ok(comes(lambda: all(client.status != 0 or client.get(1)[0] == MOVED for client in clients)), f"and those that got in lose the region, round {round_}")
+        for client in clients:
+            client.close()
+    ok(attached > 0, "some got in", attached)
+    query("DROP SCHEMA kv_beside CASCADE; DROP OWNED BY strom_kv_group, strom_kv_member; DROP ROLE strom_kv_group, strom_kv_member", DB)
 
 
 def rights_that_go_with_owners():
