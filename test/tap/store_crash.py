@@ -287,8 +287,12 @@ def old_ids():
     with connect() as session:
         session.execute("INSERT INTO aged SELECT i, 0 FROM generate_series(1, 100) i")
         session.execute("UPDATE aged SET n = 1")
+        session.execute("UPDATE large SET n = 1")
     ok(records_of("aged") != [], "there is redo")
+    in_doubt = (FILES / "large.base").stat().st_ino
+    equal(records_of("large"), [], "a large transaction has none, but its id is in the base file")
     cluster.stop("fast")
+    ok((FILES / "large.base").stat().st_ino != in_doubt, "a server that stops writes another one")
     equal(records_of("aged"), [], "a server that stops leaves no redo")
     cluster.configure("autovacuum_freeze_max_age = 100000")
     cluster.start({})

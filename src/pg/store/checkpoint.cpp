@@ -148,10 +148,11 @@ void write_base(Table* table, OwnRows own, XLogRecPtr wal) {
   if (table->is_dropped()) unlink(table->options.base_file.c_str());
   guard([&point] { UnregisterSnapshot(point.snapshot); });
   const uint64_t position = point.position;
-  guard([table, position] {
+  guard([table, position, own] {
     LogState& state = table->shared->log;
     LWLockAcquire(table->lock(kFlushLock), LW_EXCLUSIVE);
     __atomic_store_n(&state.base, position, __ATOMIC_RELEASE);
+    __atomic_store_n(&state.has_ids, own == OwnRows::kInDoubt ? 1U : 0U, __ATOMIC_RELEASE);
     // What was written behind the position may still be lost: only a checkpoint that holds it all makes up for that.
     if (state.written <= position) state.failed = 0;
     state.written = std::max(state.written, position);

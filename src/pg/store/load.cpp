@@ -69,6 +69,7 @@ class Loader {
     uint64_t count = 0;
     throw_if_failed(base.read_rows([&](const log::BaseRow& row, std::span<const rows::Cell> cells) {
       if ((++count & 0xFFF) == 0) boundary::check_for_interrupts();
+      if (row.xmin != 0 || row.xmax != 0) table_.shared->log.has_ids = 1;
       if (row.xmin != 0 && !outcomes_.did_commit(row.xmin)) return Status::ok();
       if (row.xmax != 0 && outcomes_.did_commit(row.xmax)) return Status::ok();
       return insert(row.slot, cells);

@@ -27,6 +27,7 @@ struct LogState {
   uint64_t reserved;  // bytes that commits have reserved in the ring and not appended yet
   uint64_t wal;       // the server's WAL must be flushed up to here before `appended` is written
   uint32_t failed;    // fsync has failed: nothing commits before the next checkpoint
+  uint32_t has_ids;   // 1: rows of the base file name transactions
 };
 
 inline constexpr uint64_t kLogBuffer = 4 << 20;  // holds any record: log::kMaxRecord

@@ -270,8 +270,9 @@ void remove_memory_at_stop() {
   for (const std::string& path : memory_of_cluster()) remove_memory(path);
 }
 
-/// Writes the rows of all tables to their base files. A log of the last run would name transactions that the server may
-/// have forgotten when somebody opens the table. Throws.
+/// Writes the rows of all tables to their base files. A log of the last run, and a base file that a large transaction
+/// wrote before it committed, would name transactions that the server may have forgotten when somebody opens the table.
+/// Throws.
 void write_base_files_at_stop() {
   if (!is_server_stopping()) return;
   wait_for_last_session();
@@ -279,7 +280,9 @@ void write_base_files_at_stop() {
   for (auto& [path, known] : tables()) {
     Table* table = known.get();
     const LogState& state = table->shared->log;
-    if (__atomic_load_n(&state.appended, __ATOMIC_ACQUIRE) == __atomic_load_n(&state.base, __ATOMIC_ACQUIRE)) continue;
+    const bool has_redo =
+        __atomic_load_n(&state.appended, __ATOMIC_ACQUIRE) != __atomic_load_n(&state.base, __ATOMIC_ACQUIRE);
+    if (!has_redo && __atomic_load_n(&state.has_ids, __ATOMIC_ACQUIRE) == 0) continue;
     try {
       boundary::guard([table] { write_base_file(table, false); });
     } catch (const std::exception&) {
