@@ -120,6 +120,7 @@ try:
     failed_sync_beside_checkpoint()
     heartbeat_beside_checkpoint()
     equal(cluster.last_signals(), [], "no process was killed by a signal")
+    cluster.stop("fast")  # which leaves no memory behind
 finally:
     cluster.stop()
     cluster.remove()
