@@ -110,6 +110,18 @@ CREATE FOREIGN TABLE parted2 PARTITION OF parted FOR VALUES FROM (10) TO (20)
 INSERT INTO parted SELECT i, 'v' || i FROM generate_series(5, 14) i;
 SELECT tableoid::regclass, count(*), min(v), max(v) FROM parted GROUP BY 1 ORDER BY 1;
 INSERT INTO parted2 VALUES (1, 'elsewhere');
+CREATE ROLE arrow_writer;
+GRANT ALL ON parted TO arrow_writer;
+ALTER TABLE parted ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON parted TO arrow_writer USING (true) WITH CHECK (v = 'own');
+DO $$ BEGIN EXECUTE format('GRANT USAGE ON SCHEMA %I TO arrow_writer', current_schema); END $$;
+SET ROLE arrow_writer;
+INSERT INTO parted VALUES (15, 'own');
+INSERT INTO parted VALUES (16, 'other');
+RESET ROLE;
+SELECT count(*) FILTER (WHERE k = 15) AS own, count(*) FILTER (WHERE k = 16) AS other FROM parted2;
+DROP OWNED BY arrow_writer;
+DROP ROLE arrow_writer;
 
 -- Many small transactions do not make as many record batches.
 CREATE FOREIGN TABLE small (id int) SERVER arrow_fdw OPTIONS (file :'small', writable 'true');

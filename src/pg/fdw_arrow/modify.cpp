@@ -12,11 +12,12 @@ using boundary::entry;
 
 namespace {
 
-/// The executor leaves checks of constraints to foreign servers. Files cannot check them, so this function does. May
-/// ereport.
+/// The executor leaves checks of constraints, and of a partitioned table's policies of row security, to foreign
+/// servers. Files cannot check them, so this function does. May ereport.
 void check_constraints(EState* estate, ResultRelInfo* target, TupleTableSlot* slot) {
   Relation relation = target->ri_RelationDesc;
   slot->tts_tableOid = RelationGetRelid(relation);
+  if (target->ri_WithCheckOptions != NIL) ExecWithCheckOptions(WCO_RLS_INSERT_CHECK, target, slot, estate);
   if (relation->rd_att->constr != nullptr) ExecConstraints(target, slot, estate);
   if (relation->rd_rel->relispartition && target->ri_RootResultRelInfo == nullptr)
     ExecPartitionCheck(target, slot, estate, true);

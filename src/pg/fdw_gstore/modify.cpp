@@ -71,6 +71,12 @@ TupleTableSlot* look_again(const Modify* modify, ResultRelInfo* target, store::S
   return TupIsNull(plan_slot) ? nullptr : plan_slot;
 }
 
+/// Checks the new row by the policies of row security, which a partitioned table may have. The executor leaves that to
+/// foreign servers, too.
+void check_policies(EState* estate, ResultRelInfo* target, TupleTableSlot* slot, WCOKind kind) {
+  if (target->ri_WithCheckOptions != NIL) ExecWithCheckOptions(kind, target, slot, estate);
+}
+
 }  // namespace
 
 int strom_gstore_updatable(Relation) { return (1 << CMD_INSERT) | (1 << CMD_UPDATE) | (1 << CMD_DELETE); }
@@ -99,6 +105,7 @@ void strom_gstore_begin_insert(ModifyTableState* state, ResultRelInfo* target) {
 
 TupleTableSlot* strom_gstore_insert(EState* estate, ResultRelInfo* target, TupleTableSlot* slot, TupleTableSlot*) {
   auto* modify = static_cast<Modify*>(target->ri_FdwState);
+  check_policies(estate, target, slot, WCO_RLS_INSERT_CHECK);
   gstore::check_constraints(estate, target, slot, false);
   const store::Slot made = store::insert_row(modify->table, target->ri_RelationDesc, cells_of(estate, modify, slot),
                                              modify->command, modify->skips_duplicates);
@@ -147,6 +154,7 @@ TupleTableSlot* strom_gstore_update(EState* estate, ResultRelInfo* target, Tuple
   Relation relation = target->ri_RelationDesc;
   store::Slot row = row_of(modify, plan_slot);
   for (;;) {
+    check_policies(estate, target, slot, WCO_RLS_UPDATE_CHECK);
     gstore::check_constraints(estate, target, slot, true);
     const store::EndOutcome outcome = store::end_row(modify->table, relation, row, modify->command);
     switch (outcome.result) {
