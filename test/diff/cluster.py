@@ -34,6 +34,12 @@ class Cluster:
             command = ("setpriv", f"--reuid={self.user}", f"--regid={group}", "--clear-groups") + command
         return subprocess.run([str(c) for c in command], cwd="/", stdin=subprocess.DEVNULL, check=True, **options)
 
+    def make_folder(self, path):
+        """A folder for files of the server, within the cluster's own."""
+        path.mkdir()
+        if os.geteuid() == 0:
+            shutil.chown(path, self.user, pwd.getpwnam(self.user).pw_gid)
+
     def create(self, options=()):
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)

@@ -2,27 +2,7 @@
 -- own tables.
 \set VERBOSITY terse
 CREATE SCHEMA inserted;
-SET search_path = inserted;
-CREATE FUNCTION make_store(name text, definition text, key text DEFAULT 'id', rows int DEFAULT 20000) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  EXECUTE format('CREATE FOREIGN TABLE %I %s SERVER gstore_fdw OPTIONS (base_file %L, redo_log_file %L, max_num_rows %L%s)',
-                 name, definition, current_setting('data_directory') || '/inserted_' || name || '.base',
-                 current_setting('data_directory') || '/inserted_' || name || '.redo', rows, ', primary_key ''' || key || '''');
-END $$;
-CREATE FUNCTION plan_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE line text; found text := 'PostgreSQL''s plan';
-BEGIN
-  FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || statement LOOP
-    IF line LIKE '%Custom Scan (Store%' THEN found := trim(line); END IF;
-  END LOOP;
-  RETURN found;
-END $$;
-CREATE FUNCTION differences(name text) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE found bigint;
-BEGIN
-  EXECUTE format('SELECT count(*) FROM ((TABLE %I EXCEPT ALL TABLE own) UNION ALL (TABLE own EXCEPT ALL TABLE %I)) d', name, name) INTO found;
-  RETURN found;
-END $$;
+SET search_path = inserted, gstore_tools;
 -- Kinds of tables, with columns of all forms.
 CREATE TABLE own (id int, note text, n bigint NOT NULL DEFAULT 7 CHECK (n < 100000), d numeric, u uuid, s smallint, t timestamptz, b bool, f float8, PRIMARY KEY (id));
 SELECT make_store('single', '(id int, note text, n bigint NOT NULL DEFAULT 7 CHECK (n < 100000), d numeric, u uuid, s smallint, t timestamptz, b bool, f float8)');
@@ -152,4 +132,4 @@ SELECT id, n FROM ranged WHERE id > 50000 OR note = 'out of sight' OR id = 2000;
 DROP OWNED BY inserted_writer;
 DROP ROLE inserted_writer;
 SET client_min_messages = warning;
-DROP SCHEMA inserted CASCADE;
+DROP SCHEMA inserted, gstore_tools CASCADE;

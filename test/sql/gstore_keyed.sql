@@ -1,16 +1,8 @@
 -- UPDATE and DELETE of one row by its key, which are planned without PostgreSQL's planner: what they do, for which
 -- statements and tables, and that their answers are those of PostgreSQL's own tables.
 \set VERBOSITY terse
-SELECT current_setting('data_directory') AS folder \gset
 CREATE SCHEMA keyed;
-SET search_path = keyed;
-CREATE FUNCTION make_store(name text, definition text, key text DEFAULT 'id') RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  EXECUTE format('CREATE FOREIGN TABLE %I %s SERVER gstore_fdw OPTIONS (base_file %L, redo_log_file %L, '
-                 'max_num_rows ''2000'', primary_key %L)', name, definition,
-                 current_setting('data_directory') || '/keyed_' || name || '.base',
-                 current_setting('data_directory') || '/keyed_' || name || '.redo', key);
-END $$;
+SET search_path = keyed, gstore_tools;
 -- One table, and the three kinds of partitions.
 SELECT make_store('single', '(id int, note text, n bigint NOT NULL DEFAULT 7 CHECK (n < 100000), d numeric)');
 CREATE TABLE hashed (id int, note text, n bigint NOT NULL DEFAULT 7 CHECK (n < 100000), d numeric) PARTITION BY HASH (id);
@@ -35,14 +27,6 @@ EXPLAIN (COSTS OFF) DELETE FROM ranged r WHERE r.id = 3 AND r.id < 4;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) UPDATE single SET n = 5 WHERE id = 3 AND note = 'none';
 EXPLAIN (COSTS OFF) UPDATE hashed_1 SET n = 5 WHERE id = 3;
 -- What is left to PostgreSQL's planner.
-CREATE FUNCTION plan_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE line text; found text := 'PostgreSQL''s plan';
-BEGIN
-  FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || statement LOOP
-    IF line LIKE '%Custom Scan (Store%' THEN found := trim(line); END IF;
-  END LOOP;
-  RETURN found;
-END $$;
 SELECT statement, plan_of(statement) FROM (VALUES
   ('UPDATE single SET n = 1 WHERE id = 3 RETURNING id'), ('UPDATE single SET id = 4 WHERE id = 3'),
   ('UPDATE single SET n = 1 WHERE id IN (3, 4)'), ('UPDATE single SET n = 1 WHERE id = 3 OR n = 4'),
@@ -133,12 +117,6 @@ BEGIN
   RETURN changed;
 END $$;
 SELECT random_changes(1500) > 100 AS changed;
-CREATE FUNCTION differences(name text) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE found bigint;
-BEGIN
-  EXECUTE format('SELECT count(*) FROM ((TABLE %I EXCEPT ALL TABLE own) UNION ALL (TABLE own EXCEPT ALL TABLE %I)) d', name, name) INTO found;
-  RETURN found;
-END $$;
 SELECT name, differences(name) FROM unnest(ARRAY['single', 'hashed', 'listed', 'ranged']) name;
 -- Keys of other types.
 CREATE TABLE named (name text COLLATE "C", n int) PARTITION BY HASH (name);

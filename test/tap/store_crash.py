@@ -560,9 +560,7 @@ try:
     cluster.create()
     cluster.configure("fsync = on", "max_worker_processes = 8")
     cluster.start({})
-    FILES.mkdir()
-    if os.geteuid() == 0:
-        shutil.chown(FILES, cluster.user, cluster.user)
+    cluster.make_folder(FILES)
     with connect() as first:
         first.execute("CREATE EXTENSION pg_strom")
     ids_without_log()

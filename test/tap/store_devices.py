@@ -4,7 +4,6 @@ own."""
 import mmap
 import os
 import pathlib
-import shutil
 import struct
 import subprocess
 import sys
@@ -112,9 +111,7 @@ try:
     cluster.start(ENVIRONMENT)
     cluster.folder.chmod(0o755)
     for folder in (FILES, DEVICE):
-        folder.mkdir()
-        if os.geteuid() == 0:
-            shutil.chown(folder, cluster.user, cluster.user)
+        cluster.make_folder(folder)
     with connect() as first:
         first.execute("CREATE EXTENSION pg_strom")
     failed_sync_beside_checkpoint()

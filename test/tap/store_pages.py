@@ -5,7 +5,6 @@ A server of its own, whose device is full on demand (test/modules/full_device.c)
 import os
 import pathlib
 import random
-import shutil
 import subprocess
 import sys
 import threading
@@ -311,10 +310,8 @@ try:
     ENVIRONMENT = {"LD_PRELOAD": str(compiled()), "STROM_FULL": str(FULL)}
     cluster.configure("max_worker_processes = 8")
     cluster.start(ENVIRONMENT)
-    FILES.mkdir()
+    cluster.make_folder(FILES)
     cluster.folder.chmod(0o755)
-    if os.geteuid() == 0:
-        shutil.chown(FILES, cluster.user, cluster.user)
     with connect() as begin:
         begin.execute("CREATE EXTENSION pg_strom")
     rests("plain")

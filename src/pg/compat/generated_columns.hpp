@@ -13,4 +13,9 @@ inline bool has_virtual_columns([[maybe_unused]] const TupleConstr& constraints)
 #endif
 }
 
+/// True if some column is generated, stored or not. `constraints`: of a TupleDesc, nullptr: none.
+inline bool has_generated_columns(const TupleConstr* constraints) {
+  return constraints != nullptr && (constraints->has_generated_stored || has_virtual_columns(*constraints));
+}
+
 }  // namespace strom::pg::compat

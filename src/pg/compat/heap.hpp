@@ -160,15 +160,6 @@ inline char* main_file(Relation relation) {
 #endif
 }
 
-/// The open relation of a range table entry that the plan reads.
-inline Relation relation_of(EState* estate, Index relid) {
-#if PG_VERSION_NUM >= 180000
-  return ExecGetRangeTableRelation(estate, relid, false);
-#else
-  return ExecGetRangeTableRelation(estate, relid);
-#endif
-}
-
 /// Raises "snapshot too old" where that still exists.
 inline void check_snapshot_age([[maybe_unused]] Snapshot snapshot, [[maybe_unused]] Relation relation,
                                [[maybe_unused]] Page page) {

@@ -6,10 +6,10 @@
 
 namespace strom::pg::compat {
 
-/// The table at `place`, which is opened when it is first asked for.
-inline Relation range_table_relation(EState* estate, Index place) {
+/// The relation of a range table entry that the plan may open. It is opened when it is first asked for.
+inline Relation relation_of(EState* estate, Index place) {
 #if PG_VERSION_NUM >= 180000
-  return ExecGetRangeTableRelation(estate, place, true);
+  return ExecGetRangeTableRelation(estate, place, false);
 #else
   return ExecGetRangeTableRelation(estate, place);
 #endif

@@ -39,8 +39,8 @@ bool needs_rows(PlannerInfo* root, const ModifyTable* plan, Index rti) {
   Relation relation = table_open(planner_rt_fetch(rti, root)->relid, NoLock);
   const TupleConstr* constraints = relation->rd_att->constr;
   const bool needs = relation->rd_rel->relispartition || relation->rd_rel->relkind != RELKIND_FOREIGN_TABLE ||
-                     (constraints != nullptr && (constraints->num_check > 0 || constraints->has_generated_stored ||
-                                                 strom::pg::compat::has_virtual_columns(*constraints)));
+                     strom::pg::compat::has_generated_columns(constraints) ||
+                     (constraints != nullptr && constraints->num_check > 0);
   table_close(relation, NoLock);
   return needs;
 }

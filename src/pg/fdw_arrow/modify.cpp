@@ -1,5 +1,6 @@
 // INSERT, COPY FROM and TRUNCATE on writable Arrow tables.
 #include "pg/boundary/boundary.hpp"
+#include "pg/boundary/new_row.hpp"
 #include "pg/catalog/foreign_table.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
 #include "pg/files/options.hpp"
@@ -11,17 +12,6 @@ namespace files = strom::pg::files;
 using boundary::entry;
 
 namespace {
-
-/// The executor leaves checks of constraints, and of a partitioned table's policies of row security, to foreign
-/// servers. Files cannot check them, so this function does. May ereport.
-void check_constraints(EState* estate, ResultRelInfo* target, TupleTableSlot* slot) {
-  Relation relation = target->ri_RelationDesc;
-  slot->tts_tableOid = RelationGetRelid(relation);
-  if (target->ri_WithCheckOptions != NIL) ExecWithCheckOptions(WCO_RLS_INSERT_CHECK, target, slot, estate);
-  if (relation->rd_att->constr != nullptr) ExecConstraints(target, slot, estate);
-  if (relation->rd_rel->relispartition && target->ri_RootResultRelInfo == nullptr)
-    ExecPartitionCheck(target, slot, estate, true);
-}
 
 struct Writability {
   bool is_writable = false, has_one_file = false;
@@ -106,7 +96,8 @@ void strom_arrow_begin_insert(ModifyTableState* state, ResultRelInfo* target) {
 
 TupleTableSlot* strom_arrow_insert(EState* estate, ResultRelInfo* target, TupleTableSlot* slot, TupleTableSlot*) {
   const auto* modify = static_cast<const Modify*>(target->ri_FdwState);
-  check_constraints(estate, target, slot);
+  boundary::check_policies(estate, target, slot, WCO_RLS_INSERT_CHECK);
+  boundary::check_constraints(estate, target, slot, false);
   entry([=] { files::write_row(modify->write, slot, modify->command); });
   // The executor has made a slot that forms tuples; it is not needed here.
   if (target->ri_newTupleSlot != nullptr && target->ri_projectNew == nullptr &&

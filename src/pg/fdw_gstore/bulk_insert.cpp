@@ -1,9 +1,10 @@
 #include "pg/fdw_gstore/bulk_insert.hpp"
 
 #include "pg/boundary/custom_node.hpp"
+#include "pg/boundary/new_row.hpp"
 #include "pg/compat/range_table.hpp"
-#include "pg/fdw_gstore/change_rules.hpp"
 #include "pg/fdw_gstore/changed_table.hpp"
+#include "pg/fdw_gstore/row_slot.hpp"
 #include "pg/store/change.hpp"
 #include "pg/store/server_headers.hpp"
 
@@ -64,7 +65,7 @@ void open(InsertState* state, Inserted* inserted, Index place) {
   Relation root = state->custom.ss.ss_currentRelation;
   const Index root_place = plan_of(state)->scan.scanrelid;
   MemoryContext before = MemoryContextSwitchTo(estate->es_query_cxt);
-  inserted->relation = place == root_place ? root : compat::range_table_relation(estate, place);
+  inserted->relation = place == root_place ? root : compat::relation_of(estate, place);
   inserted->table = store::open_table(inserted->relation);
   const bool is_checked =
       inserted->relation->rd_att->constr != nullptr || (place == root_place && root->rd_rel->relispartition);
@@ -109,13 +110,11 @@ Inserted* table_for(InsertState* state, const TupleTableSlot* row) {
     const bool is_null = row->tts_isnull[column - 1];
     const int partition = partition_at(parent, value, is_null);
     if (partition < 0) raise_no_partition(parent, column, value, is_null);
-    const Oid leaf = RelationGetPartitionDesc(parent, true)->oids[partition];
-    at = partition;  // where it was when the statement was planned
-    if (at >= list_length(leaves) || list_nth_oid(leaves, at) != leaf)
-      for (at = 0; at < list_length(leaves) && list_nth_oid(leaves, at) != leaf;) ++at;
-    if (at == list_length(leaves))
+    at = place_among(leaves, parent, partition);
+    if (at < 0)
       ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                      errmsg("partition \"%s\" was added while rows were inserted", get_rel_name(leaf)),
+                      errmsg("partition \"%s\" was added while rows were inserted",
+                             get_rel_name(RelationGetPartitionDesc(parent, true)->oids[partition])),
                       errhint("Repeat the statement.")));
     place = static_cast<Index>(number(plan, kFirstLeaf) + at);
   }
@@ -155,12 +154,9 @@ void insert_all_waiting(const InsertState* state) {
 
 void check(const InsertState* state, const Inserted* inserted, const TupleTableSlot* row) {
   TupleTableSlot* checked = state->checked;
-  ExecClearTuple(checked);
-  const auto attributes = static_cast<size_t>(checked->tts_tupleDescriptor->natts);
-  std::memcpy(checked->tts_values, row->tts_values, attributes * sizeof(Datum));
-  std::memcpy(checked->tts_isnull, row->tts_isnull, attributes * sizeof(bool));
+  copy_values(row, checked);
   ExecStoreVirtualTuple(checked);
-  check_constraints(state->custom.ss.ps.state, inserted->target, checked, false);
+  boundary::check_constraints(state->custom.ss.ps.state, inserted->target, checked, false);
 }
 
 /// Adds a row to those that wait. The values of its cells are in `memory`, or in the cells' spaces.

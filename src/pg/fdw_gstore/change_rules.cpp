@@ -4,15 +4,6 @@
 
 namespace strom::pg::fdw_gstore {
 
-void check_constraints(EState* estate, ResultRelInfo* target, TupleTableSlot* slot, bool moves) {
-  Relation relation = target->ri_RelationDesc;
-  slot->tts_tableOid = RelationGetRelid(relation);
-  if (relation->rd_att->constr != nullptr) ExecConstraints(target, slot, estate);
-  // A row that was routed through the partitioned table is in the right partition, unless an update has moved it.
-  if (relation->rd_rel->relispartition && (moves || target->ri_RootResultRelInfo == nullptr))
-    ExecPartitionCheck(target, slot, estate, true);
-}
-
 void check_updated() {
   if (IsolationUsesXactSnapshot())
     ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),

@@ -6,10 +6,6 @@
 
 namespace strom::pg::fdw_gstore {
 
-/// The executor leaves checks of constraints to foreign servers, so this function does them. `moves`: the change may
-/// move the row to another partition.
-void check_constraints(EState* estate, ResultRelInfo* target, TupleTableSlot* slot, bool moves);
-
 /// Called when another transaction has changed or deleted the row. Errors: 40001, if this transaction keeps one
 /// snapshot.
 void check_updated();

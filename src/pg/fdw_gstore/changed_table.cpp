@@ -14,14 +14,12 @@ namespace strom::pg::fdw_gstore {
 namespace {
 
 bool is_simple_table(Relation relation) {
-  const TupleConstr* constraints = RelationGetDescr(relation)->constr;
-  const bool is_generated =
-      constraints != nullptr && (constraints->has_generated_stored || compat::has_virtual_columns(*constraints));
-  return store::is_store_table(relation) && relation->trigdesc == nullptr && !is_generated;
+  return store::is_store_table(relation) && relation->trigdesc == nullptr &&
+         !compat::has_generated_columns(RelationGetDescr(relation)->constr);
 }
 
 bool is_key(const store::Table* table, AttrNumber column) {
-  return table->key() >= 0 && table->columns[static_cast<size_t>(table->key())].attnum == column;
+  return table->key() >= 0 && table->key_column().attnum == column;
 }
 
 bool has_columns_of(Relation partition, Relation parent) {
@@ -59,8 +57,7 @@ bool find_partitions(Relation parent, LOCKMODE mode, ChangedTable* found) {
 
 bool find_changed_table(const RangeTblEntry* entry, ChangedTable* found) {
   if (entry->rtekind != RTE_RELATION || entry->securityQuals != NIL) return false;
-  if (entry->relkind != RELKIND_FOREIGN_TABLE && (entry->relkind != RELKIND_PARTITIONED_TABLE)) return false;
-  if (entry->relkind == RELKIND_FOREIGN_TABLE && !store::is_store_table(entry->relid)) return false;
+  if (entry->relkind != RELKIND_FOREIGN_TABLE && entry->relkind != RELKIND_PARTITIONED_TABLE) return false;
   Relation relation = table_open(entry->relid, NoLock);
   bool fits;
   if (entry->relkind == RELKIND_PARTITIONED_TABLE) {
@@ -101,6 +98,16 @@ int partition_at(Relation parent, Datum value, bool is_null) {
     found = bounds->indexes[at + 1];
   }
   return found >= 0 ? found : bounds->default_index;
+}
+
+int place_among(const List* leaves, Relation parent, int partition) {
+  const Oid relid = RelationGetPartitionDesc(parent, true)->oids[partition];
+  // Where it was when the statement was planned.
+  if (partition < list_length(leaves) && list_nth_oid(leaves, partition) == relid) return partition;
+  ListCell* cell;
+  foreach (cell, leaves)
+    if (lfirst_oid(cell) == relid) return foreach_current_index(cell);
+  return -1;
 }
 
 ResultRelInfo* make_target(Relation root, Index root_place, Relation relation, Index place) {

@@ -26,6 +26,10 @@ void add_partitions(PlannedStmt* plan, const RangeTblEntry* entry, const Changed
 /// The number of the partition for a value of the partition key; -1: none.
 int partition_at(Relation parent, Datum value, bool is_null);
 
+/// The place of the partition with that number among ChangedTable::leaves; -1: it was added after the statement was
+/// planned.
+int place_among(const List* leaves, Relation parent, int partition);
+
 /// For checks of constraints, whose messages show rows as the statement's table has them. Numbers are places in the
 /// range table.
 ResultRelInfo* make_target(Relation root, Index root_place, Relation relation, Index place);

@@ -6,15 +6,11 @@ namespace strom::pg::fdw_gstore {
 
 namespace {
 
-const store::StoreColumn& key_of(const store::Table* table) {
-  return table->columns[static_cast<size_t>(table->key())];
-}
-
 bool is_key(const store::Table* table, Index rti, Node* node) {
   while (IsA(node, RelabelType)) node = reinterpret_cast<Node*>(reinterpret_cast<RelabelType*>(node)->arg);
   if (!IsA(node, Var)) return false;
   const auto* var = reinterpret_cast<Var*>(node);
-  return var->varno == static_cast<int>(rti) && var->varlevelsup == 0 && var->varattno == key_of(table).attnum;
+  return var->varno == static_cast<int>(rti) && var->varlevelsup == 0 && var->varattno == table->key_column().attnum;
 }
 
 bool mentions(PlannerInfo* root, Index rti, Node* node) {
@@ -48,7 +44,8 @@ bool match_operator(PlannerInfo* root, const store::Table* table, Index rti, con
     op = get_commutator(op);
     if (!OidIsValid(op) || !is_key(table, rti, left)) return false;
   }
-  if (!is_equality(key_of(table), op, clause->inputcollid, &match->type) || mentions(root, rti, right)) return false;
+  if (!is_equality(table->key_column(), op, clause->inputcollid, &match->type) || mentions(root, rti, right))
+    return false;
   match->value = reinterpret_cast<Expr*>(right);
   match->is_array = false;
   return true;
@@ -60,7 +57,7 @@ bool match_array(PlannerInfo* root, const store::Table* table, Index rti, const 
   auto* left = static_cast<Node*>(linitial(clause->args));
   auto* right = static_cast<Node*>(lsecond(clause->args));
   if (!is_key(table, rti, left) || mentions(root, rti, right) ||
-      !is_equality(key_of(table), clause->opno, clause->inputcollid, &match->type))
+      !is_equality(table->key_column(), clause->opno, clause->inputcollid, &match->type))
     return false;
   match->value = reinterpret_cast<Expr*>(right);
   match->is_array = true;

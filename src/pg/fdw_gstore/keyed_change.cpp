@@ -9,10 +9,6 @@
 #include "pg/fdw_gstore/row_slot.hpp"
 #include "pg/store/server_headers.hpp"
 
-extern "C" {
-#include "partitioning/partdesc.h"
-}
-
 namespace strom::pg::fdw_gstore {
 
 namespace {
@@ -53,11 +49,8 @@ Index table_with(const CustomScanState* node, Datum value) {
   if (!to_key_type(length, static_cast<Oid>(number(plan_of(node), kType)), &value)) return 0;
   const int partition = partition_at(parent, value, false);
   if (partition < 0) return 0;
-  const Oid leaf = RelationGetPartitionDesc(parent, true)->oids[partition];
-  ListCell* cell;
-  foreach (cell, leaves)
-    if (lfirst_oid(cell) == leaf) return static_cast<Index>(foreach_current_index(cell)) + 2;
-  return 0;  // it became a partition after the statement was planned
+  const int at = place_among(leaves, parent, partition);
+  return at < 0 ? 0 : static_cast<Index>(at) + 2;  // a partition that was added later has no row for the snapshot
 }
 
 /// The row's key and its other columns may have changed.
@@ -106,10 +99,10 @@ void run(CustomScanState* node) {
   if (is_null) return;
   const Index place = table_with(node, value);
   if (place == 0) return;
-  Relation relation = place == 1 ? node->ss.ss_currentRelation : compat::range_table_relation(estate, place);
+  Relation relation = place == 1 ? node->ss.ss_currentRelation : compat::relation_of(estate, place);
   prepare(state, relation, place);
   const RowChange& change = state->change;
-  const store::StoreColumn& column = change.table->columns[static_cast<size_t>(change.table->key())];
+  const store::StoreColumn& column = change.table->key_column();
   store::CellSpace space;
   if (!key_cell(column, static_cast<Oid>(number(plan_of(node), kType)), value, &space, &state->key)) return;
   const store::Slot version = store::find_by_key(change.table, state->key, estate->es_snapshot);

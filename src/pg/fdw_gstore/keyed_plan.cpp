@@ -71,10 +71,6 @@ bool find_read(Node* node, List** read) {
   return true;
 }
 
-AttrNumber key_column(const ChangedTable& target) {
-  return target.table->columns[static_cast<size_t>(target.table->key())].attnum;
-}
-
 /// True if a clause with this operator tells the partition.
 bool tells_partition(const ChangedTable& target, const Expr* clause) {
   if (target.leaves == NIL) return true;
@@ -147,7 +143,7 @@ PlannedStmt* plan_keyed_change(const Query* parse) {
   if (has_others || !find_changed_table(entry, &target) || !target.has_key) return nullptr;
   KeyedChange change = {};
   change.leaves = target.leaves;
-  change.key = key_column(target);
+  change.key = target.table->key_column().attnum;
   List *values = NIL, *evaluated = NIL, *relations = NIL, *items = NIL;
   if (!find_set(parse, change.key, &values, &change.columns)) return nullptr;
   Node* conditions = parse->hasSubLinks ? without_values(parse->jointree->quals, &evaluated) : parse->jointree->quals;

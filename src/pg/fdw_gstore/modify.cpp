@@ -1,4 +1,5 @@
 // INSERT, COPY, UPDATE, DELETE and TRUNCATE on store tables. May ereport.
+#include "pg/boundary/new_row.hpp"
 #include "pg/fdw_gstore/callbacks.hpp"
 #include "pg/fdw_gstore/change_rules.hpp"
 #include "pg/fdw_gstore/row_slot.hpp"
@@ -7,6 +8,7 @@
 
 namespace store = strom::pg::store;
 namespace gstore = strom::pg::fdw_gstore;
+namespace boundary = strom::pg::boundary;
 
 namespace {
 
@@ -71,12 +73,6 @@ TupleTableSlot* look_again(const Modify* modify, ResultRelInfo* target, store::S
   return TupIsNull(plan_slot) ? nullptr : plan_slot;
 }
 
-/// Checks the new row by the policies of row security, which a partitioned table may have. The executor leaves that to
-/// foreign servers, too.
-void check_policies(EState* estate, ResultRelInfo* target, TupleTableSlot* slot, WCOKind kind) {
-  if (target->ri_WithCheckOptions != NIL) ExecWithCheckOptions(kind, target, slot, estate);
-}
-
 }  // namespace
 
 int strom_gstore_updatable(Relation) { return (1 << CMD_INSERT) | (1 << CMD_UPDATE) | (1 << CMD_DELETE); }
@@ -105,8 +101,8 @@ void strom_gstore_begin_insert(ModifyTableState* state, ResultRelInfo* target) {
 
 TupleTableSlot* strom_gstore_insert(EState* estate, ResultRelInfo* target, TupleTableSlot* slot, TupleTableSlot*) {
   auto* modify = static_cast<Modify*>(target->ri_FdwState);
-  check_policies(estate, target, slot, WCO_RLS_INSERT_CHECK);
-  gstore::check_constraints(estate, target, slot, false);
+  boundary::check_policies(estate, target, slot, WCO_RLS_INSERT_CHECK);
+  boundary::check_constraints(estate, target, slot, false);
   const store::Slot made = store::insert_row(modify->table, target->ri_RelationDesc, cells_of(estate, modify, slot),
                                              modify->command, modify->skips_duplicates);
   if (made == store::rows::kNoSlot) return nullptr;
@@ -130,7 +126,7 @@ int strom_gstore_batch_size(ResultRelInfo* target) {
 TupleTableSlot** strom_gstore_insert_batch(EState* estate, ResultRelInfo* target, TupleTableSlot** slots,
                                            TupleTableSlot**, int* count) {
   const auto* modify = static_cast<const Modify*>(target->ri_FdwState);
-  const store::StoreColumn& column = modify->table->columns[static_cast<size_t>(modify->table->key())];
+  const store::StoreColumn& column = modify->table->key_column();
   store::CellSpace spaces[kTogether];
   store::rows::Cell keys[kTogether];
   int known = 0;
@@ -154,8 +150,8 @@ TupleTableSlot* strom_gstore_update(EState* estate, ResultRelInfo* target, Tuple
   Relation relation = target->ri_RelationDesc;
   store::Slot row = row_of(modify, plan_slot);
   for (;;) {
-    check_policies(estate, target, slot, WCO_RLS_UPDATE_CHECK);
-    gstore::check_constraints(estate, target, slot, true);
+    boundary::check_policies(estate, target, slot, WCO_RLS_UPDATE_CHECK);
+    boundary::check_constraints(estate, target, slot, true);
     const store::EndOutcome outcome = store::end_row(modify->table, relation, row, modify->command);
     switch (outcome.result) {
       case store::EndResult::kDone:

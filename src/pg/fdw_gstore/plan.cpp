@@ -83,8 +83,7 @@ bool is_key_member(PlannerInfo*, RelOptInfo* rel, EquivalenceClass*, Equivalence
   while (IsA(node, RelabelType)) node = reinterpret_cast<Node*>(reinterpret_cast<RelabelType*>(node)->arg);
   if (!IsA(node, Var)) return false;
   const auto* var = reinterpret_cast<Var*>(node);
-  return var->varno == static_cast<int>(rel->relid) &&
-         var->varattno == table->columns[static_cast<size_t>(table->key())].attnum;
+  return var->varno == static_cast<int>(rel->relid) && var->varattno == table->key_column().attnum;
 }
 
 }  // namespace

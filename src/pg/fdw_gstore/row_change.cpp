@@ -1,5 +1,6 @@
 #include "pg/fdw_gstore/row_change.hpp"
 
+#include "pg/boundary/new_row.hpp"
 #include "pg/fdw_gstore/change_rules.hpp"
 #include "pg/fdw_gstore/row_slot.hpp"
 
@@ -9,12 +10,8 @@ namespace {
 
 /// Checks constraints for the old row with the new values, which were computed from it.
 void check_new_row(const RowChange* change, const TupleTableSlot* values) {
-  const TupleTableSlot* row = change->scan->ss_ScanTupleSlot;
   TupleTableSlot* checked = change->checked;
-  ExecClearTuple(checked);
-  const auto attributes = static_cast<size_t>(checked->tts_tupleDescriptor->natts);
-  std::memcpy(checked->tts_values, row->tts_values, attributes * sizeof(Datum));
-  std::memcpy(checked->tts_isnull, row->tts_isnull, attributes * sizeof(bool));
+  copy_values(change->scan->ss_ScanTupleSlot, checked);
   for (size_t i = 0; i < change->table->columns.size(); ++i) {
     if (change->set[i] < 0) continue;
     const int at = change->table->columns[i].attnum - 1;
@@ -22,7 +19,7 @@ void check_new_row(const RowChange* change, const TupleTableSlot* values) {
     checked->tts_isnull[at] = values->tts_isnull[change->set[i]];
   }
   ExecStoreVirtualTuple(checked);
-  check_constraints(change->scan->ps.state, change->target, checked, false);
+  boundary::check_constraints(change->scan->ps.state, change->target, checked, false);
 }
 
 /// The values of the new version: those that the statement sets, and for other columns those of `version`.

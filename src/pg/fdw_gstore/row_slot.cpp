@@ -16,6 +16,13 @@ void fill_slot(const store::Table* table, store::Slot version, const bool* wante
   set_tid(version, &slot->tts_tid);
 }
 
+void copy_values(const TupleTableSlot* row, TupleTableSlot* slot) {
+  ExecClearTuple(slot);
+  const auto attributes = static_cast<size_t>(slot->tts_tupleDescriptor->natts);
+  std::memcpy(slot->tts_values, row->tts_values, attributes * sizeof(Datum));
+  std::memcpy(slot->tts_isnull, row->tts_isnull, attributes * sizeof(bool));
+}
+
 void cells_of(const store::Table* table, TupleTableSlot* slot, store::CellSpace* spaces, store::rows::Cell* cells) {
   slot_getallattrs(slot);
   for (size_t i = 0; i < table->columns.size(); ++i) {

@@ -17,6 +17,10 @@ inline store::Slot slot_of(ItemPointer tid) {
 /// Values by reference are in the current memory context.
 void fill_slot(const store::Table* table, store::Slot version, const bool* wanted, TupleTableSlot* slot);
 
+/// Copies the values of a row, which are deformed, into a slot of the same columns. The caller may change some, and
+/// stores the tuple.
+void copy_values(const TupleTableSlot* row, TupleTableSlot* slot);
+
 /// Makes a cell for each of the table's columns. The cells refer to the slot, to `spaces`, or to the current memory
 /// context.
 void cells_of(const store::Table* table, TupleTableSlot* slot, store::CellSpace* spaces, store::rows::Cell* cells);

@@ -59,7 +59,7 @@ void drop_repeated_keys(StoreScan* scan, const Oid type) {
 
 int compare_datums(const void* left, const void* right, void* argument) {
   const auto* scan = static_cast<const StoreScan*>(argument);
-  const store::StoreColumn& column = scan->table->columns[static_cast<size_t>(scan->table->key())];
+  const store::StoreColumn& column = scan->table->key_column();
   store::CellSpace spaces[2];
   store::rows::Cell cells[2];
   const bool has_left = gstore::key_cell(column, scan->type, *static_cast<const Datum*>(left), &spaces[0], &cells[0]);
@@ -114,7 +114,7 @@ void evaluate_keys(ForeignScanState* node, StoreScan* scan) {
 
 store::Slot next_by_key(ForeignScanState* node, StoreScan* scan) {
   if (!scan->is_ready) evaluate_keys(node, scan);
-  const store::StoreColumn& column = scan->table->columns[static_cast<size_t>(scan->table->key())];
+  const store::StoreColumn& column = scan->table->key_column();
   while (scan->next_key < scan->key_count) {
     store::CellSpace space;
     store::rows::Cell cell;

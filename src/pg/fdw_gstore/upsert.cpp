@@ -117,7 +117,7 @@ bool upsert(Oid relid, Datum row, Oid row_type) {
   Relation relation = strom::pg::fdw_gstore::open_named_table(relid, RowExclusiveLock);
   const store::Table* table = store::open_table(relation);
   require_key(table, relation);
-  const int attribute = table->columns[static_cast<size_t>(table->key())].attnum - 1;
+  const int attribute = table->key_column().attnum - 1;
   const char* key_name = pstrdup(NameStr(TupleDescAttr(RelationGetDescr(relation), attribute)->attname));
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
   TupleDesc description = lookup_rowtype_tupdesc_domain(row_type, -1, false);

@@ -81,7 +81,7 @@ Slot find_conflict(const Table* table, uint64_t bucket, const rows::Cell& key, S
 
 /// Raises PostgreSQL's error of unique indexes.
 void raise_duplicate(const Table* table, Relation relation, const rows::Cell& key) {
-  const StoreColumn& column = table->columns[static_cast<size_t>(table->key())];
+  const StoreColumn& column = table->key_column();
   bool is_null;
   const Datum value = from_cell(column, key, &is_null);
   Oid output;

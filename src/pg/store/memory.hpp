@@ -104,6 +104,8 @@ struct Table {
   TimestampTz failed_at = 0, told_at = 0;
 
   int key() const { return shape.key; }
+  /// Only for tables with a key.
+  const StoreColumn& key_column() const { return columns[static_cast<size_t>(shape.key)]; }
   /// True if the table is gone. Most of the memory is a hole then, which reads as zeros.
   bool is_dropped() const {
     return __atomic_load_n(&shared->state, __ATOMIC_SEQ_CST) == static_cast<uint32_t>(MemoryState::kDropped);

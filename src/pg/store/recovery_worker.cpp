@@ -105,21 +105,8 @@ void open_tables() {
     return static_cast<const FormData_pg_foreign_table*>(row)->ftrelid;
   });
   guard([] { CommitTransactionCommand(); });
-  for (const Oid relid : tables) {
-    try {
-      guard([relid] {
-        StartTransactionCommand();
-        PushActiveSnapshot(GetTransactionSnapshot());
-        boundary::entry([relid] { open_if_needed(relid); });
-        PopActiveSnapshot();
-        CommitTransactionCommand();
-      });
-    } catch (const std::exception&) {
-      log_failure("could not open the store table with OID " + std::to_string(relid) + " after the server's start");
-      abandon_transaction();
-    }
-    boundary::check_for_interrupts();
-  }
+  const auto open = [](Oid relid) { boundary::entry([relid] { open_if_needed(relid); }); };
+  run_for_each(tables, open, "open", " after the server's start");
 }
 
 }  // namespace

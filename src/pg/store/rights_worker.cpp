@@ -43,29 +43,6 @@ std::vector<Oid> tables_of(Oid database) {
   return found;
 }
 
-/// Calls `call` for each table of this database, in a transaction of its own, so that none waits for another. An error
-/// is written to the server's log. False: there was one, since somebody keeps a table locked, for example. May throw.
-bool run_for_all(void (*call)(Oid), const char* what) {
-  bool is_done = true;
-  for (const Oid relid : tables_of(MyDatabaseId)) {
-    try {
-      boundary::guard([relid, call] {
-        StartTransactionCommand();
-        PushActiveSnapshot(GetTransactionSnapshot());
-        call(relid);
-        PopActiveSnapshot();
-        CommitTransactionCommand();
-      });
-    } catch (const std::exception&) {
-      is_done = false;
-      log_failure(std::string("could not ") + what + " the store table with OID " + std::to_string(relid));
-      abandon_transaction();
-    }
-    boundary::check_for_interrupts();
-  }
-  return is_done;
-}
-
 }  // namespace
 
 void watch_roles() {
@@ -115,10 +92,11 @@ void strom_store_rights_worker_main(Datum argument) {
   boundary::guard([] { SetConfigOption("lock_timeout", "3s", PGC_SUSET, PGC_S_OVERRIDE); });
   const bool is_routine = store::look_of(argument) == store::RightsLook::kRoutine;
   const bool is_done = boundary::entry([is_routine] {
-    const bool followed =
-        store::run_for_all(is_routine ? store::look_at_rights : store::follow_rights, "look at the readers of");
+    const auto tables = store::tables_of(MyDatabaseId);
+    const bool followed = store::run_for_each(tables, is_routine ? store::look_at_rights : store::follow_rights,
+                                              "look at the readers of");
     // After an error, the store's worker starts another process later.
-    store::run_for_all(store::restore_region, "make the published region again of");
+    store::run_for_each(tables, store::restore_region, "make the published region again of");
     return followed;
   });
   // With 1 the server starts the process again, unless it is for routine.

@@ -6,6 +6,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/cache/shared_columns.hpp"
 #include "pg/compat/heap.hpp"
+#include "pg/compat/range_table.hpp"
 #include "pg/table/heap/cached_table.hpp"
 #include "pg/table/heap/heap_rows.hpp"
 #include "pg/table/value_type.hpp"

@@ -2,7 +2,7 @@
 
 #include "columnar/origin.hpp"
 #include "pg/boundary/boundary.hpp"
-#include "pg/compat/heap.hpp"
+#include "pg/compat/range_table.hpp"
 #include "pg/store/memory.hpp"
 #include "pg/store/routine.hpp"
 #include "pg/table/store/store_rows.hpp"
