@@ -93,6 +93,17 @@ SELECT count(*), max(id) FROM single WHERE id > 40000;
 CREATE FUNCTION adds(i int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN INSERT INTO single (id) VALUES (i + 1000); RETURN i; END $$;
 INSERT INTO single (id) SELECT adds(i) FROM generate_series(50001, 50100) i;
 SELECT count(*), max(id) FROM single WHERE id > 50000;
+-- Volatile functions see the rows that the statement has inserted before, also where PostgreSQL's node inserts.
+CREATE FUNCTION next_id() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT coalesce(max(id), 0) + 1 FROM counted); END $$;
+SELECT make_store('counted', '(id int DEFAULT next_id(), n int)');
+INSERT INTO counted (n) VALUES (1), (2), (3);
+INSERT INTO counted SELECT next_id(), i FROM generate_series(4, 6) i;
+INSERT INTO counted SELECT (SELECT next_id() + 0 * i), i FROM generate_series(7, 9) i;
+SELECT plan_of('INSERT INTO counted (n) VALUES (1)');
+SET pg_strom.enabled = off;
+INSERT INTO counted SELECT next_id(), i FROM generate_series(10, 12) i;
+RESET pg_strom.enabled;
+SELECT count(*), sum(id - n) FROM counted;
 -- Triggers, generated columns, other partitions and several levels are PostgreSQL's.
 CREATE FUNCTION doubled() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.n := NEW.n * 2; RETURN NEW; END $$;
 PREPARE add_single(int) AS INSERT INTO single (id) VALUES ($1);

@@ -136,6 +136,27 @@ INSERT INTO mixed VALUES (1, 1), (2, 2);
 SELECT plan_of('UPDATE mixed SET n = 3 WHERE id = 1'), plan_of('UPDATE mixed_1 SET n = 3 WHERE id = 1');
 UPDATE mixed SET n = n + 10 WHERE id = 1;
 SELECT * FROM mixed ORDER BY id;
+-- Columns in the bounds of the statement's own table: a row must not leave it.
+CREATE TABLE regions (id int, region int, n int) PARTITION BY LIST (region);
+SELECT make_store('region_1', 'PARTITION OF regions FOR VALUES IN (1)');
+CREATE TABLE region_2 PARTITION OF regions FOR VALUES IN (2) PARTITION BY HASH (id);
+SELECT make_store('region_2_0', 'PARTITION OF region_2 FOR VALUES WITH (MODULUS 1, REMAINDER 0)');
+INSERT INTO regions VALUES (1, 1, 1), (2, 2, 2);
+SELECT plan_of('UPDATE region_1 SET n = 3 WHERE id = 1'), plan_of('UPDATE region_2 SET n = 3 WHERE id = 2'),
+  plan_of('UPDATE region_1 SET region = 1 WHERE id = 1'), plan_of('UPDATE region_2 SET region = 2 WHERE id = 2');
+UPDATE region_1 SET region = 2 WHERE id = 1;
+UPDATE region_2 SET region = 1 WHERE id = 2;
+UPDATE region_2_0 SET region = 1 WHERE id = 2;
+SELECT * FROM regions ORDER BY id;
+-- A sub-query in the key whose value may not be needed.
+CREATE SEQUENCE looked_up;
+PREPARE maybe(bool) AS UPDATE single SET n = 2 WHERE id = CASE WHEN $1 THEN (SELECT nextval('looked_up')::int) ELSE 2 END;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE maybe(false);
+SELECT is_called FROM looked_up;
+EXECUTE maybe(true);
+SELECT is_called FROM looked_up;
+RESET plan_cache_mode;
 -- In a function of the language SQL.
 CREATE FUNCTION in_function(i int) RETURNS bigint LANGUAGE sql AS
   'UPDATE single SET n = 1000 + i WHERE id = i; DELETE FROM hashed WHERE id = i; SELECT n FROM single WHERE id = i';

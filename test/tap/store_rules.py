@@ -79,8 +79,30 @@ def parents():
     equal(refused("ALTER TABLE plain ADD CONSTRAINT odd CHECK (id <> 2) NO INHERIT"), None, "but not what children do not inherit")
 
 
+def default_partitions():
+    """A new partition takes bounds from the default partition, which may have rows within them."""
+    rest = f"SERVER gstore_fdw OPTIONS (base_file '{FILES}/%s.base', redo_log_file '{FILES}/%s.redo', max_num_rows '1000', primary_key 'id')"
+    query(f"""CREATE TABLE whole (id int, n int) PARTITION BY LIST (id);
+              CREATE FOREIGN TABLE others PARTITION OF whole DEFAULT {rest % ('others', 'others')};
+              INSERT INTO whole SELECT i, i FROM generate_series(1, 9) i; CREATE TABLE apart (id int, n int)""", DB)
+    made = f"CREATE FOREIGN TABLE five PARTITION OF whole FOR VALUES IN (%s) {rest % ('five', 'five')}"
+    equal(refused(made % 5), (CHECK, "others", None), "a store table for rows of the default partition")
+    equal(refused("CREATE TABLE heap PARTITION OF whole FOR VALUES IN (6)"), (CHECK, "others", None), "another table for such rows")
+    equal(refused("ALTER TABLE whole ATTACH PARTITION apart FOR VALUES IN (7)"), (CHECK, "others", None), "ATTACH for such rows")
+    equal(query("SELECT count(*), count(*) FILTER (WHERE id IN (5, 6, 7)), max(tableoid::regclass::text) FROM whole", DB), "9|3|others", "all rows are where they were")
+    query("DELETE FROM whole WHERE id IN (5, 6, 7)", DB)
+    equal(refused(made % 5), None, "a store table without such rows")
+    equal(refused("CREATE TABLE heap PARTITION OF whole FOR VALUES IN (6)"), None, "another table without")
+    equal(refused("ALTER TABLE whole ATTACH PARTITION apart FOR VALUES IN (7)"), None, "ATTACH without")
+    query(f"""CREATE TABLE deep (id int, n int) PARTITION BY LIST (n); CREATE TABLE deep_rest PARTITION OF deep DEFAULT PARTITION BY LIST (id);
+              CREATE FOREIGN TABLE deepest PARTITION OF deep_rest DEFAULT {rest % ('deepest', 'deepest')}; INSERT INTO deep VALUES (1, 1)""", DB)
+    equal(refused("CREATE TABLE deep_1 PARTITION OF deep FOR VALUES IN (1)"), (CHECK, "deepest", None), "a default partition with partitions")
+    equal(refused("CREATE TABLE deep_2 PARTITION OF deep FOR VALUES IN (2)"), None, "without such rows")
+
+
 columns()
 constraints()
 parents()
+default_partitions()
 alive("the server runs")
 done()

@@ -3,12 +3,14 @@
 #include "pg/boundary/custom_node.hpp"
 #include "pg/boundary/new_row.hpp"
 #include "pg/compat/range_table.hpp"
+#include "pg/compat/tree_walk.hpp"
 #include "pg/fdw_gstore/changed_table.hpp"
 #include "pg/fdw_gstore/row_slot.hpp"
 #include "pg/store/change.hpp"
 #include "pg/store/server_headers.hpp"
 
 extern "C" {
+#include "catalog/pg_language.h"
 #include "partitioning/partdesc.h"
 #include "utils/ruleutils.h"
 }
@@ -20,7 +22,7 @@ namespace {
 constexpr int kTogether = store::kFetchedTogether;
 
 /// The places in CustomScan::custom_private. scanrelid is the statement's table.
-enum : int { kLeaves, kFirstLeaf, kColumn };
+enum : int { kLeaves, kFirstLeaf, kColumn, kMostWaiting };
 
 /// A table that gets rows: plain data.
 struct Inserted {
@@ -38,6 +40,7 @@ struct InsertState {
   MemoryContext memory;    // for values of rows that wait
   TupleTableSlot* checked;
   CommandId command;
+  int most_waiting;  // rows of a table
 };
 
 const CustomScan* plan_of(const InsertState* state) { return castNode(CustomScan, state->custom.ss.ps.plan); }
@@ -58,6 +61,7 @@ void begin(CustomScanState* node, EState* estate, int eflags) {
   state->tables = static_cast<Inserted*>(palloc0(static_cast<Size>(tables) * sizeof(Inserted)));
   state->memory = AllocSetContextCreate(estate->es_query_cxt, "rows for a store table", ALLOCSET_DEFAULT_SIZES);
   state->command = estate->es_output_cid;
+  state->most_waiting = number(plan, kMostWaiting);
 }
 
 void open(InsertState* state, Inserted* inserted, Index place) {
@@ -190,7 +194,7 @@ TupleTableSlot* exec(CustomScanState* node) {
     MemoryContext before = MemoryContextSwitchTo(state->memory);
     add_row(inserted, row);
     MemoryContextSwitchTo(before);
-    if (inserted->count == kTogether) insert_waiting(state, inserted);
+    if (inserted->count == state->most_waiting) insert_waiting(state, inserted);
     if (MemoryContextMemAllocated(state->memory, false) > kMostMemory) insert_all_waiting(state);
   }
   insert_all_waiting(state);
@@ -206,6 +210,23 @@ constexpr CustomExecMethods kMethods = boundary::exec_methods(kName, begin, exec
 Node* create_state(CustomScan*) { return boundary::make_state<InsertState>(&kMethods); }
 constexpr CustomScanMethods kPlan = {kName, create_state};
 
+/// For check_functions_in_node().
+bool may_look(Oid function, void*) {
+  if (func_volatile(function) != PROVOLATILE_VOLATILE) return false;
+  HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+  if (!HeapTupleIsValid(tuple)) return true;
+  const bool is_internal = reinterpret_cast<const FormData_pg_proc*>(GETSTRUCT(tuple))->prolang == INTERNALlanguageId;
+  ReleaseSysCache(tuple);
+  return !is_internal;
+}
+
+bool calls_looking(Node* node, void* context) {
+  if (node == nullptr) return false;
+  if (check_functions_in_node(node, may_look, context)) return true;
+  return IsA(node, Query) ? compat::walk_query(reinterpret_cast<Query*>(node), calls_looking, context)
+                          : compat::walk(node, calls_looking, context);
+}
+
 bool is_plain_insert(const PlannedStmt* plan) {
   if (plan->commandType != CMD_INSERT || plan->hasReturning || plan->hasModifyingCTE ||
       !IsA(plan->planTree, ModifyTable))
@@ -220,7 +241,13 @@ bool is_plain_insert(const PlannedStmt* plan) {
 
 void register_bulk_insert() { RegisterCustomScanMethods(&kPlan); }
 
-void replace_insert(PlannedStmt* plan) {
+bool may_see_own_rows(const Query* statement) {
+  const char kind = rt_fetch(statement->resultRelation, statement->rtable)->relkind;
+  if (kind != RELKIND_FOREIGN_TABLE && kind != RELKIND_PARTITIONED_TABLE) return true;
+  return calls_looking(reinterpret_cast<Node*>(const_cast<Query*>(statement)), nullptr);
+}
+
+void replace_insert(PlannedStmt* plan, bool waits) {
   if (!is_plain_insert(plan)) return;
   const auto* node = reinterpret_cast<const ModifyTable*>(plan->planTree);
   const auto place = static_cast<Index>(linitial_int(node->resultRelations));
@@ -243,8 +270,8 @@ void replace_insert(PlannedStmt* plan) {
   own->allParam = other->allParam;
   scan->scan.scanrelid = place;
   scan->custom_plans = list_make1(outerPlan(node));
-  scan->custom_private =
-      list_make3(table.leaves, makeInteger(list_length(plan->rtable) + 1), makeInteger(table.partitioned_by));
+  scan->custom_private = list_make4(table.leaves, makeInteger(list_length(plan->rtable) + 1),
+                                    makeInteger(table.partitioned_by), makeInteger(waits ? kTogether : 1));
   plan->planTree = own;
   add_partitions(plan, entry, table);
 }

@@ -71,6 +71,19 @@ bool find_changed_table(const RangeTblEntry* entry, ChangedTable* found) {
   return fits;
 }
 
+bool may_move(Oid relid, const List* columns) {
+  if (!get_rel_relispartition(relid)) return false;
+  Relation relation = table_open(relid, NoLock);
+  Bitmapset* attributes = nullptr;
+  pull_varattnos(reinterpret_cast<Node*>(RelationGetPartitionQual(relation)), 1, &attributes);
+  table_close(relation, NoLock);
+  bool found = false;
+  ListCell* cell;
+  foreach (cell, columns)
+    found = found || bms_is_member(lfirst_int(cell) - FirstLowInvalidHeapAttributeNumber, attributes);
+  return found;
+}
+
 void add_partitions(PlannedStmt* plan, const RangeTblEntry* entry, const ChangedTable& table) {
   ListCell* cell;
   foreach (cell, table.leaves) {

@@ -19,6 +19,10 @@ struct ChangedTable {
 /// need PostgreSQL's own node. Locks the partitions as the entry says.
 bool find_changed_table(const RangeTblEntry* entry, ChangedTable* found);
 
+/// True if a row may belong to another partition when these columns of the table are set: they are in the bounds of the
+/// table or of a table that it is a partition of.
+bool may_move(Oid relid, const List* columns);
+
 /// Appends the partitions to the plan's range table, so that they are locked with the plan, and changes of them
 /// invalidate it. `entry`: of the statement's table.
 void add_partitions(PlannedStmt* plan, const RangeTblEntry* entry, const ChangedTable& table);

@@ -1,6 +1,7 @@
 // UPDATE and DELETE that need only a scan of the store table: the scan itself changes the rows that it finds, so no row
 // passes through the executor's nodes. May ereport.
 #include "pg/fdw_gstore/callbacks.hpp"
+#include "pg/fdw_gstore/changed_table.hpp"
 #include "pg/fdw_gstore/plan_private.hpp"
 #include "pg/fdw_gstore/row_change.hpp"
 #include "pg/fdw_gstore/row_slot.hpp"
@@ -32,20 +33,6 @@ ForeignScan* scan_below(ModifyTable* plan, Index rti, int subplan) {
   if (!IsA(below, ForeignScan)) return nullptr;
   auto* scan = reinterpret_cast<ForeignScan*>(below);
   return scan->scan.scanrelid == rti ? scan : nullptr;
-}
-
-/// True if setting the columns may move a row to another partition.
-bool may_move(Oid relid, const List* columns) {
-  if (!get_rel_relispartition(relid)) return false;
-  Relation relation = table_open(relid, NoLock);
-  Bitmapset* attributes = nullptr;
-  pull_varattnos(reinterpret_cast<Node*>(RelationGetPartitionQual(relation)), 1, &attributes);
-  table_close(relation, NoLock);
-  bool found = false;
-  ListCell* cell;
-  foreach (cell, columns)
-    found = found || bms_is_member(lfirst_int(cell) - FirstLowInvalidHeapAttributeNumber, attributes);
-  return found;
 }
 
 /// True if the scan's rows have more than columns, as the sub-plan of `SET (a, b) = (SELECT …)`, whose results other
@@ -90,7 +77,7 @@ bool strom_gstore_plan_direct(PlannerInfo* root, ModifyTable* plan, Index rti, i
   List* columns = NIL;
   if (plan->operation == CMD_UPDATE) {
     columns = static_cast<List*>(list_nth(plan->updateColnosLists, subplan));
-    if (may_move(planner_rt_fetch(rti, root)->relid, columns)) return false;
+    if (gstore::may_move(planner_rt_fetch(rti, root)->relid, columns)) return false;
   }
   scan->operation = plan->operation;
   scan->resultRelation = rti;

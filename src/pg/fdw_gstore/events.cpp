@@ -10,6 +10,7 @@
 
 namespace boundary = strom::pg::boundary;
 namespace catalog = strom::pg::catalog;
+namespace fdw_gstore = strom::pg::fdw_gstore;
 namespace store = strom::pg::store;
 
 namespace {
@@ -141,6 +142,13 @@ STROM_SQL_FUNCTION(strom_gstore_tables_made) {
         "SELECT objid FROM pg_catalog.pg_event_trigger_ddl_commands() "
         "WHERE object_type = 'foreign table' AND command_tag = 'CREATE FOREIGN TABLE'");
     for_store_tables(found, store::create_files);
+    // New partitions, of whatever kind, take bounds from default partitions.
+    List* beside = NIL;
+    ListCell* cell;
+    foreach (cell, query_oids("SELECT objid FROM pg_catalog.pg_event_trigger_ddl_commands() "
+                              "WHERE classid = 'pg_catalog.pg_class'::pg_catalog.regclass"))
+      beside = list_concat_unique_oid(beside, fdw_gstore::beside_default_partition(lfirst_oid(cell)));
+    for_store_tables(beside, [](Relation relation) { fdw_gstore::check_existing_rows(relation, true); });
   });
   PG_RETURN_NULL();
 }
@@ -155,8 +163,7 @@ STROM_SQL_FUNCTION(strom_gstore_tables_altered) {
     List* tables = with_children(found);
     for_store_tables(tables, check_altered);
     const bool attaches = is_attaching(reinterpret_cast<const EventTriggerData*>(fcinfo->context)->parsetree);
-    for_store_tables(tables,
-                     [attaches](Relation relation) { strom::pg::fdw_gstore::check_existing_rows(relation, attaches); });
+    for_store_tables(tables, [attaches](Relation relation) { fdw_gstore::check_existing_rows(relation, attaches); });
   });
   PG_RETURN_NULL();
 }

@@ -24,6 +24,7 @@ struct Rules {
   List* columns = NIL;  // their numbers: NOT NULL
   List* checks = NIL;   // of Check
   ExprState* bounds = nullptr;
+  bool is_default = false;  // a default partition, whose bounds are those that no other partition has
 };
 
 /// True if this transaction has made or changed the row of a catalog.
@@ -85,18 +86,22 @@ void add_constraints(Relation relation, EState* estate, Rules* rules) {
   table_close(catalog, AccessShareLock);
 }
 
-/// True if this transaction has changed the table, or a table that it is a partition of.
-bool is_newly_bound(Relation relation) {
-  if (!relation->rd_rel->relispartition) return false;
-  bool found = false;
+/// The bounds of a partition, if this transaction may have made them narrower: it has changed the table or a table that
+/// it is a partition of, or one of these is a default partition, which gives up what a new partition takes.
+List* new_bounds(Relation relation, bool* is_default) {
+  if (!relation->rd_rel->relispartition) return NIL;
+  bool is_new = false;
   ListCell* cell;
   foreach (cell, lcons_oid(RelationGetRelid(relation), get_partition_ancestors(RelationGetRelid(relation)))) {
     HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(lfirst_oid(cell)));
     if (!HeapTupleIsValid(tuple)) continue;
-    found = found || is_fresh(tuple);
+    is_new = is_new || is_fresh(tuple);
+    if (reinterpret_cast<const FormData_pg_class*>(GETSTRUCT(tuple))->relispartition)
+      *is_default =
+          *is_default || get_default_partition_oid(get_partition_parent(lfirst_oid(cell), true)) == lfirst_oid(cell);
     ReleaseSysCache(tuple);
   }
-  return found;
+  return is_new || *is_default ? RelationGetPartitionQual(relation) : NIL;
 }
 
 Rules added_rules(Relation relation, bool is_attached, EState* estate) {
@@ -105,10 +110,8 @@ Rules added_rules(Relation relation, bool is_attached, EState* estate) {
 #if PG_VERSION_NUM < 180000
   add_columns(relation, &rules);
 #endif
-  if (is_attached && is_newly_bound(relation)) {
-    List* bounds = RelationGetPartitionQual(relation);
-    if (bounds != NIL) rules.bounds = ExecPrepareCheck(bounds, estate);
-  }
+  List* bounds = is_attached ? new_bounds(relation, &rules.is_default) : NIL;
+  if (bounds != NIL) rules.bounds = ExecPrepareCheck(bounds, estate);
   return rules;
 }
 
@@ -133,9 +136,12 @@ void check_row(Relation relation, const Rules& rules, TupleTableSlot* slot, Expr
                     errtableconstraint(relation, check->name)));
   }
   if (rules.bounds == nullptr || ExecCheck(rules.bounds, context)) return;
-  ereport(ERROR,
-          (errcode(ERRCODE_CHECK_VIOLATION),
-           errmsg("partition constraint of relation \"%s\" is violated by some row", table), errtable(relation)));
+  ereport(ERROR, (errcode(ERRCODE_CHECK_VIOLATION),
+                  errmsg(rules.is_default
+                             ? "updated partition constraint for default partition \"%s\" would be violated by some row"
+                             : "partition constraint of relation \"%s\" is violated by some row",
+                         table),
+                  errtable(relation)));
 }
 
 void check_rows(Relation relation, const Rules& rules, EState* estate) {
@@ -164,6 +170,12 @@ void check_rows(Relation relation, const Rules& rules, EState* estate) {
 }
 
 }  // namespace
+
+List* beside_default_partition(Oid relid) {
+  if (!get_rel_relispartition(relid)) return NIL;
+  const Oid other = get_default_partition_oid(get_partition_parent(relid, true));
+  return OidIsValid(other) && other != relid ? find_all_inheritors(other, NoLock, nullptr) : NIL;
+}
 
 void check_existing_rows(Relation relation, bool is_attached) {
   EState* estate = CreateExecutorState();

@@ -35,9 +35,15 @@ Expr* value_of(const SubLink* link) {
   return contain_vars_of_level(reinterpret_cast<Node*>(value), 1) ? nullptr : value;
 }
 
-/// Replaces such sub-queries by parameters, whose values it adds to the list at `values`.
+/// True if some of the expression's arguments may not be evaluated.
+bool skips_arguments(const Node* node) {
+  return IsA(node, CaseExpr) || IsA(node, CoalesceExpr) || IsA(node, BoolExpr) || IsA(node, SubscriptingRef) ||
+         IsA(node, RowCompareExpr);
+}
+
+/// Replaces such sub-queries by parameters, whose values it adds to the list at `values`, where they are always needed.
 Node* without_values(Node* node, void* values) {
-  if (node == nullptr) return nullptr;
+  if (node == nullptr || skips_arguments(node)) return node;
   auto** list = static_cast<List**>(values);
   Expr* value = IsA(node, SubLink) ? value_of(reinterpret_cast<SubLink*>(node)) : nullptr;
   if (value == nullptr) return compat::mutate(node, without_values, values);
@@ -52,11 +58,16 @@ Node* without_values(Node* node, void* values) {
   return reinterpret_cast<Node*>(replacement);
 }
 
-/// True if conditions on the row need values of sub-queries: these may not be evaluated where there is no row.
-bool need_values(List* conditions, const List* values) {
-  List* numbers = NIL;
-  for (int i = 0; i < list_length(values); ++i) numbers = lappend_int(numbers, i);
-  return numbers != NIL && contain_exec_param(reinterpret_cast<Node*>(conditions), numbers);
+/// True if the key needs each value of a sub-query, and nothing else does: the conditions on the row may not be looked
+/// at where there is no row.
+bool has_values_in_key(const KeyedChange& change) {
+  for (int i = 0; i < list_length(change.evaluated); ++i) {
+    List* number = list_make1_int(i);
+    if (!contain_exec_param(reinterpret_cast<Node*>(change.value), number) ||
+        contain_exec_param(reinterpret_cast<Node*>(change.rest), number))
+      return false;
+  }
+  return true;
 }
 
 /// The numbers of the columns in an expression. False: it refers to the whole row or to columns of the system.
@@ -145,14 +156,19 @@ PlannedStmt* plan_keyed_change(const Query* parse) {
   change.leaves = target.leaves;
   change.key = target.table->key_column().attnum;
   List *values = NIL, *evaluated = NIL, *relations = NIL, *items = NIL;
-  if (!find_set(parse, change.key, &values, &change.columns)) return nullptr;
-  Node* conditions = parse->hasSubLinks ? without_values(parse->jointree->quals, &evaluated) : parse->jointree->quals;
+  if (!find_set(parse, change.key, &values, &change.columns) || may_move(entry->relid, change.columns)) return nullptr;
+  Node* conditions = parse->jointree->quals;
+  if (parse->hasSubLinks) {
+    List* quals = make_ands_implicit(reinterpret_cast<Expr*>(conditions));
+    quals = reinterpret_cast<List*>(without_values(reinterpret_cast<Node*>(quals), &evaluated));
+    conditions = reinterpret_cast<Node*>(make_ands_explicit(quals));
+  }
   List* all = list_make3(conditions, values, evaluated);
   if (parse->hasSubLinks && checkExprHasSubLink(reinterpret_cast<Node*>(all))) return nullptr;
   all = reinterpret_cast<List*>(expression_planner_with_deps(reinterpret_cast<Expr*>(all), &relations, &items));
   change.evaluated = static_cast<List*>(lthird(all));
   if (!divide(target, make_ands_implicit(static_cast<Expr*>(linitial(all))), &change)) return nullptr;
-  if (need_values(change.rest, change.evaluated)) return nullptr;
+  if (!has_values_in_key(change)) return nullptr;
   if (!find_read(static_cast<Node*>(lsecond(all)), &change.read) ||
       !find_read(reinterpret_cast<Node*>(change.rest), &change.read))
     return nullptr;

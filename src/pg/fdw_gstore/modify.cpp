@@ -110,15 +110,16 @@ TupleTableSlot* strom_gstore_insert(EState* estate, ResultRelInfo* target, Tuple
   return slot;
 }
 
-/// Rows that triggers, RETURNING or checks of views look at are inserted one by one.
+/// Rows of COPY are inserted together, unless triggers or checks look at them; it asks for no batches where volatile
+/// functions may do so. What INSERT can do together is done by bulk_insert.cpp.
 int strom_gstore_batch_size(ResultRelInfo* target) {
   const auto* modify = static_cast<const Modify*>(target->ri_FdwState);
   const TriggerDesc* triggers = target->ri_TrigDesc;
   const bool has_triggers =
       triggers != nullptr && (triggers->trig_insert_before_row || triggers->trig_insert_after_row);
   const bool is_looked_at = target->ri_projectReturning != nullptr || target->ri_WithCheckOptions != NIL;
-  const bool is_by_one = modify == nullptr || modify->table->key() < 0 || modify->skips_duplicates;
-  return has_triggers || is_looked_at || is_by_one ? 1 : kTogether;
+  const bool is_copy = modify != nullptr && modify->state != nullptr && modify->state->ps.plan == nullptr;
+  return has_triggers || is_looked_at || !is_copy || modify->table->key() < 0 ? 1 : kTogether;
 }
 
 /// Inserting waits for memory of the index, at random places. So the memory for all rows of the batch is prefetched

@@ -14,9 +14,10 @@ PlannedStmt* on_statement(Query* parse, const char* text, int cursor_options, Pa
   const bool is_enabled = guc::pg_strom::enabled;
   PlannedStmt* plan = is_enabled && enable_indexscan ? plan_keyed_change(parse) : nullptr;
   if (plan != nullptr) return plan;
+  const bool waits = is_enabled && parse->commandType == CMD_INSERT && !may_see_own_rows(parse);
   plan = next_hook != nullptr ? next_hook(parse, text, cursor_options, parameters)
                               : standard_planner(parse, text, cursor_options, parameters);
-  if (is_enabled) replace_insert(plan);
+  if (is_enabled) replace_insert(plan, waits);
   return plan;
 }
 
