@@ -11,9 +11,9 @@ inline constexpr uint64_t kHugePage = uint64_t{2} << 20;
 /// Maps the first `bytes` bytes of a file, shared, at an address that allows huge pages. nullptr on failure, see errno.
 void* map_shared(int descriptor, uint64_t bytes, int protection) noexcept;
 
-/// Turns the part of bytes [begin, end) that fills whole huge pages into huge pages. The mapping is by map_shared(),
-/// and the bytes already have memory. All processes that map the file benefit. If the system has no huge pages, only
-/// look-ups are slower.
+/// Turns the part of bytes [begin, end) that fills whole huge pages into huge pages. The mapping is by map_shared().
+/// Holes of the file get memory. All processes that map the file benefit. If the system has no huge pages, only
+/// look-ups are slower, and holes stay.
 void collapse(void* memory, uint64_t begin, uint64_t end) noexcept;
 
 }  // namespace strom::store

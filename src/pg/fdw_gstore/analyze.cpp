@@ -51,7 +51,7 @@ int acquire_sample(Relation relation, int, HeapTuple* rows, int target, double* 
 
 bool strom_gstore_analyze(Relation relation, AcquireSampleRowsFunc* func, BlockNumber* totalpages) {
   const store::Table* table = store::open_table(relation);
-  const double bytes = static_cast<double>(table->layout.chunk_used) / table->layout.chunk_rows *
+  const double bytes = static_cast<double>(table->layout.chunk_bytes) / table->layout.chunk_rows *
                        static_cast<double>(table->shared->row_count);
   *func = acquire_sample;
   *totalpages = static_cast<BlockNumber>(bytes / BLCKSZ) + 1;

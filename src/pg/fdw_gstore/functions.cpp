@@ -100,7 +100,7 @@ STROM_SQL_FUNCTION(strom_store_compact) {
     Relation relation = open_own_table(PG_GETARG_OID(0));
     store::Table* table = store::open_table(relation);
     const uint64_t slots = store::sweep(table, relation);
-    store::freeze(table, relation, XidFromFullTransactionId(ReadNextFullTransactionId()), 1);
+    store::freeze(table, relation, XidFromFullTransactionId(ReadNextFullTransactionId()), store::Freezes::kAll);
     store::checkpoint(table, store::OwnRows::kNone, 0);
     table_close(relation, NoLock);
     return slots;

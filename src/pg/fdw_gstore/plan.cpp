@@ -96,7 +96,7 @@ void strom_gstore_rel_size(PlannerInfo* root, RelOptInfo* baserel, Oid relid) {
   baserel->fdw_private = planned;
   const store::Table* table = planned->table;
   baserel->tuples = static_cast<double>(__atomic_load_n(&table->shared->row_count, __ATOMIC_ACQUIRE));
-  const double row_bytes = static_cast<double>(table->layout.chunk_used) / table->layout.chunk_rows;
+  const double row_bytes = static_cast<double>(table->layout.chunk_bytes) / table->layout.chunk_rows;
   baserel->pages = static_cast<BlockNumber>(std::min(baserel->tuples * row_bytes / BLCKSZ + 1, double{MaxBlockNumber}));
   set_baserel_size_estimates(root, baserel);
   ListCell* cell;

@@ -15,6 +15,7 @@ constexpr uint32_t kMostPages = rows::kChunkRows / rows::kPageRows;
 struct Pages {
   bool chosen[kMostPages];
   uint32_t count;
+  uint32_t with_memory;  // all of the chunk's pages, chosen or not
 };
 
 Slot first_of(const Table* table, uint64_t chunk, uint32_t page) {
@@ -40,7 +41,15 @@ void choose_pages(const Table* table, uint64_t chunk, TransactionId rest, Pages*
   for (uint32_t page = 0; page < pages_in(table); ++page) {
     pages->chosen[page] = is_at_rest(table, first_of(table, chunk, page), rest);
     pages->count += pages->chosen[page] ? 1 : 0;
+    pages->with_memory += table->rows->page_state(first_of(table, chunk, page)) == rows::PageState::kGone ? 0 : 1;
   }
+}
+
+bool is_worth_it(const Pages& pages, Freezes freezes) {
+  // Freeing a few pages costs nearly as much as freeing all of them. And if many are in use, the others soon will be.
+  constexpr uint32_t kFewest = 16, kPart = 4;
+  if (freezes == Freezes::kAll) return pages.count != 0;
+  return pages.count >= kFewest && pages.with_memory - pages.count <= pages.with_memory / kPart;
 }
 
 /// Pages that cannot be released are no longer chosen after this.
@@ -93,10 +102,10 @@ void drop_pages(Table* table, uint64_t chunk, const Pages& pages) {
 }
 
 /// False: readers did not let go for long, and would not for other chunks either.
-bool freeze_chunk(Table* table, uint64_t chunk, TransactionId rest, uint32_t fewest, GlobalVisState* horizon) {
+bool freeze_chunk(Table* table, uint64_t chunk, TransactionId rest, Freezes freezes, GlobalVisState* horizon) {
   Pages pages;
   choose_pages(table, chunk, rest, &pages);
-  if (pages.count < fewest) return true;
+  if (!is_worth_it(pages, freezes)) return true;
   if (!LWLockConditionalAcquire(table->lock(kFreezeLock), LW_EXCLUSIVE)) return true;
   for (uint32_t page = 0; page < pages_in(table); ++page)
     if (pages.chosen[page]) sweep_slots(table, first_of(table, chunk, page), rows::kPageRows, horizon);
@@ -114,21 +123,21 @@ bool freeze_chunk(Table* table, uint64_t chunk, TransactionId rest, uint32_t few
 
 }  // namespace
 
-void freeze(Table* table, Relation relation, TransactionId rest, uint32_t fewest) {
+void freeze(Table* table, Relation relation, TransactionId rest, Freezes freezes) {
   GlobalVisState* horizon = GlobalVisTestFor(relation);
   const uint32_t used = table->rows->used_slots();
   for (uint64_t chunk = 0; table->rows->used_in(chunk, used) != 0; ++chunk) {
     CHECK_FOR_INTERRUPTS();
-    if (!freeze_chunk(table, chunk, rest, fewest, horizon)) return;
+    if (!freeze_chunk(table, chunk, rest, freezes, horizon)) return;
   }
 }
 
-bool has_pages_at_rest(const Table* table, TransactionId rest, uint32_t fewest) {
+bool has_pages_at_rest(const Table* table, TransactionId rest, Freezes freezes) {
   const uint32_t used = table->rows->used_slots();
   for (uint64_t chunk = 0; table->rows->used_in(chunk, used) != 0; ++chunk) {
     Pages pages;
     choose_pages(table, chunk, rest, &pages);
-    if (pages.count >= fewest) return true;
+    if (is_worth_it(pages, freezes)) return true;
   }
   return false;
 }

@@ -210,10 +210,10 @@ void make_file(Table* table, const std::string& path) {
   if (table->descriptor < 0) throw_if_failed(base::os_error(errno, "could not create file \"" + path + "\""));
   if (ftruncate(table->descriptor, static_cast<off_t>(table->layout.bytes)) != 0)
     throw_if_failed(base::os_error(errno, "could not set the size of file \"" + path + "\""));
-  if (!grow_memory(table, 0, table->layout.chunk_begin))
+  if (!grow_memory(table, 0, table->layout.head_bytes))
     throw_if_failed(Status(ErrorCode::kOutOfMemory, "no memory is left for a store table")
-                        .with_detail("Folder \"/dev/shm\" has no room for " +
-                                     std::to_string(table->layout.chunk_begin) + " bytes."));
+                        .with_detail("Folder \"/dev/shm\" has no room for " + std::to_string(table->layout.head_bytes) +
+                                     " bytes."));
 }
 
 void report_load(const Table& table) {
@@ -221,7 +221,7 @@ void report_load(const Table& table) {
   const uint64_t chunks = (all.used_slots() + table.layout.chunk_rows - 1) / table.layout.chunk_rows;
   guard([&] {
     ereport(LOG, (errmsg("gstore_fdw: initial load [%s] - main %lu bytes, extra %lu bytes", table.name,
-                         table.layout.chunk_begin + chunks * table.layout.chunk_used, all.heap_used())));
+                         table.layout.head_bytes + chunks * table.layout.chunk_bytes, all.heap_used())));
   });
 }
 
@@ -232,7 +232,7 @@ void make_memory(Table* table, uint64_t incarnation, int tranche, uint64_t layou
   try {
     make_file(table, unfinished);
     map_memory(table);
-    ::strom::store::collapse(table->memory, 0, table->layout.chunk_begin);
+    ::strom::store::collapse(table->memory, 0, table->layout.head_bytes);
     Shared& shared = *table->shared;
     shared.magic = kMemoryMagic;
     shared.version = kMemoryVersion;

@@ -214,6 +214,12 @@ Status changed_layout(const char* name) {
 
 bool grow_memory(void* context, uint64_t offset, uint64_t bytes) {
   const auto* table = static_cast<const Table*>(context);
+  // Before the file gets small pages there, which would have to be copied.
+  if (table->memory != nullptr) {
+    // What is in front of a chunk, or of new memory for long values, has memory already.
+    const uint64_t before = offset >= table->layout.chunk_begin ? offset % ::strom::store::kHugePage : 0;
+    ::strom::store::collapse(table->memory, offset - before, offset + bytes);
+  }
   int error;
   do error = posix_fallocate(table->descriptor, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   while (error == EINTR);

@@ -118,7 +118,7 @@ struct Table {
 };
 
 inline constexpr uint64_t kMemoryMagic = 0x314D454D54535024, kHeaderBytes = sizeof(Shared) + kLogBuffer;
-inline constexpr uint32_t kMemoryVersion = 11;
+inline constexpr uint32_t kMemoryVersion = 12;
 
 /// True for a foreign table of the wrapper gstore_fdw. May ereport.
 bool is_store_table(Relation relation);

@@ -34,11 +34,10 @@ namespace strom::pg::store {
 
 namespace {
 
-constexpr int kLookMs = 200;           // like wal_writer_delay
-constexpr int kLooksForTables = 5;     // rounds between two searches for tables: once a second
-constexpr int kLooksForPages = 25;     // rounds between two searches for pages of versions at rest: five seconds
-constexpr uint32_t kFewestPages = 16;  // in a chunk: freeing a few pages costs nearly as much as freeing all of them
-constexpr int kIdleLooks = 300;        // rounds without tables before the worker ends: a minute
+constexpr int kLookMs = 200;        // like wal_writer_delay
+constexpr int kLooksForTables = 5;  // rounds between two searches for tables: once a second
+constexpr int kLooksForPages = 25;  // rounds between two searches for pages of versions at rest: five seconds
+constexpr int kIdleLooks = 300;     // rounds without tables before the worker ends: a minute
 constexpr uint64_t kOldXids = 50'000'000;
 constexpr uint64_t kOldPart = 4;  // of autovacuum_freeze_max_age, if that is less
 
@@ -95,10 +94,10 @@ void forget_dropped_databases() {
 void free_pages(Table* table) {
   const TransactionId rest = table->rest, next = XidFromFullTransactionId(ReadNextFullTransactionId());
   table->rest = next;
-  if (!TransactionIdIsNormal(rest) || !has_pages_at_rest(table, rest, kFewestPages)) return;
+  if (!TransactionIdIsNormal(rest) || !has_pages_at_rest(table, rest, Freezes::kMost)) return;
   StartTransactionCommand();
   PushActiveSnapshot(GetTransactionSnapshot());
-  freeze(table, nullptr, rest, kFewestPages);
+  freeze(table, nullptr, rest, Freezes::kMost);
   PopActiveSnapshot();
   CommitTransactionCommand();
 }

@@ -47,13 +47,15 @@ void raise(uint64_t* number, uint64_t least) {
 Status Rows::add_chunk(PageState pages) {
   if (state_->chunks == layout_->chunks)
     return {ErrorCode::kOverBudget, "all slots of a store table are in use, those of old versions included"};
-  const uint64_t begin = layout_->chunk_begin + state_->chunks * layout_->chunk_bytes;
-  const uint64_t skipped = pages == PageState::kGone ? layout_->blocks : 0;
-  if (grow_ != nullptr && !grow_(grow_context_, begin + skipped, layout_->chunk_used - skipped)) return no_memory();
   const auto first = static_cast<Slot>(uint64_t{state_->chunks} * layout_->chunk_rows);
+  const uint64_t begin = layout_->chunk_begin + state_->chunks * layout_->chunk_bytes;
+  if (grow_ != nullptr && !grow_(grow_context_, begin, layout_->chunk_bytes)) return no_memory();
+  if (grow_ != nullptr && pages == PageState::kPresent &&
+      !grow_(grow_context_, offset_of_page(first), uint64_t{layout_->chunk_rows} * sizeof(Version)))
+    return no_memory();
   for (Slot slot = first; slot - first < layout_->chunk_rows; slot += kPageRows)
     __atomic_store_n(page_at(slot), static_cast<uint8_t>(pages), __ATOMIC_RELEASE);
-  ++state_->chunks;
+  __atomic_store_n(&state_->chunks, state_->chunks + 1, __ATOMIC_RELEASE);
   return Status::ok();
 }
 
@@ -188,9 +190,33 @@ Status Rows::bring_page(Slot slot) const {
   if (keep_page(slot) || turn(page_at(slot), kReleased, kPresent)) return Status::ok();
   const Slot first = slot / kPageRows * kPageRows;
   if (grow_ != nullptr && !grow_(grow_context_, offset_of_page(first), kPageRows * sizeof(Version))) return no_memory();
-  for (Slot at = first; at < first + kPageRows; ++at) version(at) = has_row(at) ? kSettledVersion : kFreeVersion;
-  __atomic_store_n(page_at(first), kPresent, __ATOMIC_SEQ_CST);
+  fill_page(first);
+  const Slot group = slot / kGroupRows * kGroupRows;
+  if (is_in_use(group)) bring_group(group);
   return Status::ok();
+}
+
+void Rows::fill_page(Slot first) const {
+  for (Slot slot = first; slot < first + kPageRows; ++slot)
+    version(slot) = has_row(slot) ? kSettledVersion : kFreeVersion;
+  __atomic_store_n(page_at(first), kPresent, __ATOMIC_SEQ_CST);
+}
+
+bool Rows::is_in_use(Slot group) const {
+  // Slots of chunks that are added later get their pages then.
+  const uint64_t chunks = __atomic_load_n(&state_->chunks, __ATOMIC_ACQUIRE);
+  if (uint64_t{group} + kGroupRows > chunks * layout_->chunk_rows) return false;
+  uint32_t present = 0;
+  for (Slot first = group; first < group + kGroupRows; first += kPageRows)
+    present += is_away(page_state(first)) ? 0 : 1;
+  return present >= kGroupRows / kPageRows / kPartInUse;
+}
+
+void Rows::bring_group(Slot group) const {
+  // Without memory for all, the pages come one by one.
+  if (grow_ != nullptr && !grow_(grow_context_, offset_of_page(group), kGroupRows * sizeof(Version))) return;
+  for (Slot first = group; first < group + kGroupRows; first += kPageRows)
+    if (!turn(page_at(first), kReleased, kPresent) && page_state(first) == PageState::kGone) fill_page(first);
 }
 
 bool Rows::may_leave(Slot first, uint32_t refuses) const {
@@ -238,11 +264,11 @@ Status Rows::mark_null(Slot slot, uint32_t column) const {
   uint8_t* mark = memory_ + layout_->marks + chunk * shape_->columns.size() + column;
   if (__atomic_load_n(mark, __ATOMIC_ACQUIRE) == 0) {
     // Two sessions may both do this; existing memory stays unchanged.
-    const uint64_t begin = layout_->chunk_begin + chunk * layout_->chunk_bytes + layout_->nulls[column];
-    if (grow_ != nullptr && !grow_(grow_context_, begin, layout_->null_bytes)) return no_memory();
+    if (grow_ != nullptr && !grow_(grow_context_, offset_of_nulls(chunk, column), layout_->null_bytes))
+      return no_memory();
     __atomic_store_n(mark, 1, __ATOMIC_RELEASE);
   }
-  (chunk_at(chunk) + layout_->nulls[column])[slot % layout_->chunk_rows] = 1;
+  (memory_ + offset_of_nulls(chunk, column))[slot % layout_->chunk_rows] = 1;
   return Status::ok();
 }
 
@@ -302,7 +328,7 @@ Status Rows::write(Slot slot, std::span<const Cell> cells) const {
       status = mark_null(slot, i);
       continue;
     }
-    if (has_nulls(chunk, i)) (chunk_at(chunk) + layout_->nulls[i])[row] = 0;
+    if (has_nulls(chunk, i)) (memory_ + offset_of_nulls(chunk, i))[row] = 0;
     if (column.form == Form::kFixed) {
       copy_value(value, cells[i].data, column.width);
       continue;

@@ -12,6 +12,7 @@
 #include "store/rows/cell.hpp"
 #include "store/rows/shape.hpp"
 #include "store/free_extents.hpp"
+#include "store/huge_pages.hpp"
 
 namespace strom::store::rows {
 
@@ -24,6 +25,8 @@ struct alignas(16) Version {
   uint32_t aux;   // for the callers
 };
 static_assert(sizeof(Version) == 16 && sizeof(Version) * kPageRows == 4096);
+/// A huge page has the versions of a group of slots. The group comes as a whole when one page of `kPartInUse` is there.
+inline constexpr uint32_t kGroupRows = kHugePage / sizeof(Version), kPartInUse = 8;
 
 /// The state of a page with the versions of kPageRows slots. It needs no memory if all versions are free or settled,
 /// since Block::live says which of them are settled.
@@ -71,7 +74,7 @@ inline uint32_t later_xid(uint32_t a, uint32_t b) {
 struct RowsState {
   // Under the lock of slots:
   uint32_t next_unused;  // slots from here on were never used; 0 means 1, since slot 0 does not exist
-  uint32_t chunks;       // chunks that have memory
+  uint32_t chunks;       // chunks that have memory; others read it without the lock
   Slot free_head;
   uint32_t free_slots;
   // Under the lock of the heap:
@@ -128,9 +131,7 @@ class Rows {
     }
   }
   /// The version itself. Its page must be present.
-  Version& version(Slot slot) const {
-    return reinterpret_cast<Version*>(chunk_at(slot / layout_->chunk_rows))[slot % layout_->chunk_rows];
-  }
+  Version& version(Slot slot) const { return reinterpret_cast<Version*>(memory_ + layout_->versions)[slot]; }
   /// True if the version was made and has not ended.
   bool has_row(Slot slot) const {
     return (__atomic_load_n(&block_of(slot).live, __ATOMIC_ACQUIRE) >> (slot % kBlockRows) & 1) != 0;
@@ -155,7 +156,8 @@ class Rows {
   /// Called after begin_change(). True: the page is present, and stays so until finish_change(). False: bring_page()
   /// has to take it back.
   bool keep_page(Slot slot) const;
-  /// Takes the page back, after begin_change(). The caller holds the lock of pages. Errors: kOutOfMemory.
+  /// Takes the page back, after begin_change(). The caller holds the lock of pages. If several pages of a group are
+  /// present, changes are probably spread over all of it, and all its pages come. Errors: kOutOfMemory.
   Status bring_page(Slot slot) const;
   /// The first of three steps to free a page, which one process takes at a time. False: the page is not present.
   bool begin_release(Slot first) const;
@@ -223,7 +225,7 @@ class Rows {
   const uint8_t* values(uint64_t chunk, uint32_t column) const { return chunk_at(chunk) + layout_->values[column]; }
   /// A byte for each row, 1 = NULL; nullptr: the chunk has never had a NULL in this column.
   const uint8_t* nulls(uint64_t chunk, uint32_t column) const {
-    return has_nulls(chunk, column) ? chunk_at(chunk) + layout_->nulls[column] : nullptr;
+    return has_nulls(chunk, column) ? memory_ + offset_of_nulls(chunk, column) : nullptr;
   }
   /// True if rows of the chunk have a byte for NULL.
   bool has_nulls(uint64_t chunk, uint32_t column) const {
@@ -274,11 +276,13 @@ class Rows {
 
   uint64_t* written_of(uint64_t chunk) const { return reinterpret_cast<uint64_t*>(chunk_at(chunk) + layout_->written); }
   uint8_t* page_at(Slot slot) const { return memory_ + layout_->pages + slot / kPageRows; }
-  /// The offset of a page in the memory.
-  uint64_t offset_of_page(Slot first) const {
-    return layout_->chunk_begin + first / layout_->chunk_rows * layout_->chunk_bytes +
-           first % layout_->chunk_rows * sizeof(Version);
+  uint64_t offset_of_page(Slot first) const { return layout_->versions + uint64_t{first} * sizeof(Version); }
+  uint64_t offset_of_nulls(uint64_t chunk, uint32_t column) const {
+    return layout_->nulls + (chunk * shape_->columns.size() + column) * layout_->null_bytes;
   }
+  bool is_in_use(Slot group) const;
+  void bring_group(Slot group) const;
+  void fill_page(Slot first) const;
   bool may_leave(Slot first, uint32_t refuses) const;
   static void touch(const uint8_t* at) {
     const uint8_t byte = __atomic_load_n(at, __ATOMIC_RELAXED);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "store/checksum.hpp"
+#include "store/huge_pages.hpp"
 
 namespace strom::store::rows {
 
@@ -119,7 +120,6 @@ Layout layout_of(const Shape& shape, uint64_t header_bytes) {
   if (shape.key >= 0)
     layout.bucket_count = static_cast<uint64_t>(static_cast<double>(shape.max_rows) * kBucketsPerRow) + kLine;
 
-  layout.blocks = up(layout.chunk_rows * kVersionBytes, kPage);
   layout.written = layout.blocks + layout.chunk_rows / kBlockRows * kBlockBytes;
   layout.links = up(layout.written + layout.chunk_rows / kBlockRows * sizeof(uint64_t), kPage);
   uint64_t at = layout.links + up(layout.chunk_rows * sizeof(Slot), kPage);
@@ -129,17 +129,18 @@ Layout layout_of(const Shape& shape, uint64_t header_bytes) {
     at += up(uint64_t{layout.chunk_rows} * column.value_bytes(), kLine);
     has_views = has_views || column.form == Form::kView;
   }
-  layout.chunk_used = up(at, kPage);
+  layout.chunk_bytes = up(at, kPage);
   layout.null_bytes = up(layout.chunk_rows, kPage);
-  for (size_t i = 0; i < shape.columns.size(); ++i) layout.nulls.push_back(layout.chunk_used + i * layout.null_bytes);
-  layout.chunk_bytes = layout.chunk_used + shape.columns.size() * layout.null_bytes;
 
   layout.heads = up(header_bytes, kPage);
   layout.infos = layout.heads + up(layout.bucket_count * sizeof(Slot), kPage);
   layout.marks = layout.infos + up(layout.chunks * kInfoBytes, kPage);
   layout.pages = layout.marks + up(layout.chunks * shape.columns.size(), kPage);
-  layout.chunk_begin = layout.pages + up(layout.slots / kPageRows, kPage);
-  layout.heap_begin = up(layout.chunk_begin + layout.chunks * layout.chunk_bytes, kPage);
+  layout.head_bytes = layout.pages + up(layout.slots / kPageRows, kPage);
+  layout.versions = up(layout.head_bytes, kHugePage);
+  layout.nulls = layout.versions + up(layout.slots * kVersionBytes, kPage);
+  layout.chunk_begin = up(layout.nulls + layout.chunks * shape.columns.size() * layout.null_bytes, kHugePage);
+  layout.heap_begin = up(layout.chunk_begin + layout.chunks * layout.chunk_bytes, kHugePage);
   if (has_views) {
     constexpr uint64_t kMostHeap = uint64_t{256} << 30, kRowHeap = 16384;
     layout.heap_bytes = up(std::min(kMostHeap, layout.slots * kRowHeap), kHeapSegment);

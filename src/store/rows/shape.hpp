@@ -66,13 +66,16 @@ inline constexpr uint64_t kHeapSegment = uint64_t{1} << 30;  // a buffer of Arro
 struct Layout {
   uint32_t chunk_rows = 0;
   uint64_t slots = 0, chunks = 0;
-  uint64_t bucket_count = 0;  // of the key's index; 0 if there is no key
-  uint64_t heads = 0, infos = 0, marks = 0, pages = 0, chunk_begin = 0, heap_begin = 0, heap_bytes = 0, bytes = 0;
-  uint64_t chunk_bytes = 0;                     // including the NULL flags, which get memory only when there are NULLs
-  uint64_t chunk_used = 0;                      // without the NULL flags
-  uint64_t blocks = 0, written = 0, links = 0;  // offsets in a chunk, which begins with its versions
-  std::vector<uint64_t> values, nulls;          // offsets of each column in a chunk
-  uint64_t null_bytes = 0;                      // for one column in a chunk; a mark says whether there are any NULLs
+  uint64_t bucket_count = 0;                                            // of the key's index; 0 if there is no key
+  uint64_t heads = 0, infos = 0, marks = 0, pages = 0, head_bytes = 0;  // these have memory from the beginning
+  uint64_t versions = 0;                                                // of all slots; pages at rest have no memory
+  uint64_t nulls = 0;       // flags of each chunk and column; they get memory only when there are NULLs
+  uint64_t null_bytes = 0;  // for one column in a chunk; a mark says whether there are any NULLs
+  // Chunks lie side by side without holes, so huge pages can hold them.
+  uint64_t chunk_begin = 0, chunk_bytes = 0;
+  uint64_t blocks = 0, written = 0, links = 0;  // offsets in a chunk
+  std::vector<uint64_t> values;                 // the offset of each column in a chunk
+  uint64_t heap_begin = 0, heap_bytes = 0, bytes = 0;
 };
 
 Layout layout_of(const Shape& shape, uint64_t header_bytes);

@@ -231,7 +231,7 @@ void StoreRows::read(int64_t chunk, int64_t row, MemoryContext memory, Datum* va
 }
 
 int64_t StoreRows::stored_bytes() const {
-  const uint64_t chunks = static_cast<uint64_t>(chunks_.size()) * table_->layout.chunk_used;
+  const uint64_t chunks = static_cast<uint64_t>(chunks_.size()) * table_->layout.chunk_bytes;
   return static_cast<int64_t>(chunks + table_->rows->heap_used());
 }
 
