@@ -2,6 +2,7 @@
 // it may ereport.
 #include "base/hex.hpp"
 #include "pg/boundary/boundary.hpp"
+#include "pg/compat/schema_rights.hpp"
 #include "pg/fdw_gstore/named_table.hpp"
 #include "pg/kv_server/places.hpp"
 #include "pg/store/control.hpp"
@@ -50,7 +51,12 @@ bool is_worn_out(store::Table* table) {
   return static_cast<store::region::State>(region->writer.header().state) != store::region::State::kReady;
 }
 
+/// The right to read the table, and to use its schema: that one is checked where a name is looked up, but the table may
+/// be given by its OID.
 void require_select(Relation relation) {
+  const Oid schema = RelationGetNamespace(relation);
+  const AclResult use = strom::pg::compat::check_schema(schema, GetUserId(), ACL_USAGE);
+  if (use != ACLCHECK_OK) aclcheck_error(use, OBJECT_SCHEMA, get_namespace_name(schema));
   const AclResult right = pg_class_aclcheck(RelationGetRelid(relation), GetUserId(), ACL_SELECT);
   if (right != ACLCHECK_OK) aclcheck_error(right, OBJECT_FOREIGN_TABLE, RelationGetRelationName(relation));
 }

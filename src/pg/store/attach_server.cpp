@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <string>
@@ -23,7 +25,6 @@ namespace strom::pg::store {
 
 namespace {
 
-constexpr size_t kMostClients = 2000;  // connected at the same time; each leaves after its answer
 constexpr int64_t kPatience = 5 * USECS_PER_SEC;
 
 /// A client whose request is not complete yet.
@@ -92,11 +93,21 @@ void answer(int client, const region::AttachRequest& request) {
               descriptor.get());
 }
 
+/// How many may be connected at the same time; each leaves after its answer. Silent ones must not take the descriptors
+/// that the worker needs for its other work.
+size_t most_clients() {
+  constexpr rlim_t kMost = 2000, kPart = 4;
+  struct rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMost / kPart;
+  return std::min(kMost, limit.rlim_cur / kPart);
+}
+
 void accept_clients() {
+  const size_t most = most_clients();
   for (;;) {
     const int client = accept4(server().listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (client < 0) return;
-    if (server().clients.size() >= kMostClients || !watch(client)) {
+    if (server().clients.size() >= most || !watch(client)) {
       close(client);
       continue;
     }

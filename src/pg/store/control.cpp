@@ -62,6 +62,7 @@ Control* control() {
       memory->tranche = LWLockNewTrancheId();
       memory->worker = 0;
       memory->has_recovered = 0;
+      memory->rights_done = 0;
       memory->socket[0] = '\0';
       std::memset(&memory->tokens, 0, sizeof(memory->tokens));
       SpinLockInit(&memory->tokens.mutex);

@@ -30,6 +30,7 @@ struct Control {
   int tranche;           // of LWLocks
   int worker;            // process id of the background worker; 0: none
   int has_recovered;     // 1: every database has been looked at, see recovery_worker.hpp
+  uint32_t rights_done;  // processes that have looked at the readers of a database, see rights_worker.hpp
   char socket[108];      // path of the socket that hands out published regions; empty: none
   Tokens tokens;
   MessageServers message_servers;

@@ -1,5 +1,6 @@
 #include "pg/store/rights_worker.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <vector>
@@ -28,6 +29,32 @@ bool databases_changed = false;
 
 void note_database(Datum, int, uint32) { databases_changed = true; }
 
+/// Processes that were started for RightsLook::kChanged, of those that Control::rights_done counts when they are done.
+uint32_t begun = 0;
+
+/// True if one of these processes has not been done for some time. After an error, such as a deadlock, the next one
+/// comes soon. Where errors stay, as for a table whose files are gone, the pauses grow.
+bool is_time_to_repeat() {
+  constexpr int kFirstPauseMs = 5000, kLongestPauseMs = 320'000;
+  static int pause_ms = kFirstPauseMs;
+  static TimestampTz since = 0;
+  const uint32_t done = __atomic_load_n(&control()->rights_done, __ATOMIC_ACQUIRE);
+  const TimestampTz now = GetCurrentTimestamp();
+  const bool are_done = static_cast<int32_t>(begun - done) <= 0;
+  if (are_done || since == 0) since = now;
+  if (are_done) {
+    begun = done;
+    pause_ms = kFirstPauseMs;
+  }
+  if (!TimestampDifferenceExceeds(since, now, pause_ms)) return false;
+  begun = done;
+  since = 0;
+  pause_ms = std::min(2 * pause_ms, kLongestPauseMs);
+  return true;
+}
+
+void note_done() { __atomic_fetch_add(&control()->rights_done, 1, __ATOMIC_ACQ_REL); }
+
 /// The argument of the process.
 constexpr int kLookShift = 32;
 Datum argument_of(Oid database, RightsLook look) {
@@ -52,7 +79,7 @@ void watch_roles() {
 }
 
 bool have_roles_changed() {
-  const bool changed = roles_changed;
+  const bool changed = is_time_to_repeat() || roles_changed;
   roles_changed = false;
   return changed;
 }
@@ -70,10 +97,12 @@ bool is_time_for_routine() {
 void start_rights_worker(Oid database, RightsLook look) {
   BackgroundWorker worker =
       boundary::worker_of("strom_store_rights_worker_main", "pg_strom rights of readers", argument_of(database, look));
-  constexpr int kRestartSeconds = 5;  // after errors, such as a deadlock
-  const bool must_be_done = look == RightsLook::kChanged;
-  if (must_be_done) worker.bgw_restart_time = kRestartSeconds;
-  if (!RegisterDynamicBackgroundWorker(&worker, nullptr) && must_be_done) roles_changed = true;
+  const bool is_started = RegisterDynamicBackgroundWorker(&worker, nullptr);
+  if (look != RightsLook::kChanged) return;
+  if (is_started)
+    ++begun;
+  else
+    roles_changed = true;
 }
 
 }  // namespace strom::pg::store
@@ -85,20 +114,22 @@ void strom_store_rights_worker_main(Datum argument) {
   pqsignal(SIGTERM, die);
   BackgroundWorkerUnblockSignals();
   const auto oid = static_cast<Oid>(DatumGetUInt64(argument));
-  // A database that has been dropped cannot be connected to, and the process would be started for ever.
-  if (boundary::entry([oid] { return store::tables_of(oid).empty(); })) proc_exit(0);
+  const bool is_routine = store::look_of(argument) == store::RightsLook::kRoutine;
+  // A database that has been dropped cannot be connected to.
+  if (boundary::entry([oid] { return store::tables_of(oid).empty(); })) {
+    if (!is_routine) boundary::entry([] { store::note_done(); });
+    proc_exit(0);
+  }
   BackgroundWorkerInitializeConnectionByOid(oid, InvalidOid, BGWORKER_BYPASS_ALLOWCONN);
   // Whoever comes to a table while this process waits for it, waits as well.
   boundary::guard([] { SetConfigOption("lock_timeout", "3s", PGC_SUSET, PGC_S_OVERRIDE); });
-  const bool is_routine = store::look_of(argument) == store::RightsLook::kRoutine;
-  const bool is_done = boundary::entry([is_routine] {
+  boundary::entry([is_routine] {
     const auto tables = store::tables_of(MyDatabaseId);
     const bool followed = store::run_for_each(tables, is_routine ? store::look_at_rights : store::follow_rights,
                                               "look at the readers of");
     // After an error, the store's worker starts another process later.
     store::run_for_each(tables, store::restore_region, "make the published region again of");
-    return followed;
+    if (followed && !is_routine) store::note_done();
   });
-  // With 1 the server starts the process again, unless it is for routine.
-  proc_exit(is_done ? 0 : 1);
+  proc_exit(0);
 }

@@ -17,7 +17,8 @@ enum class RightsLook : uint8_t {
 /// Called once by the store's worker. May ereport.
 void watch_roles();
 
-/// True if roles may have changed since the last call.
+/// True if roles may have changed since the last call, or if it is time to look again after an error. May
+/// throw.
 bool have_roles_changed();
 
 /// True if it is time for RightsLook::kRoutine; from then on it is not for some time.
