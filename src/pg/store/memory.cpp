@@ -216,9 +216,13 @@ bool grow_memory(void* context, uint64_t offset, uint64_t bytes) {
   const auto* table = static_cast<const Table*>(context);
   // Before the file gets small pages there, which would have to be copied.
   if (table->memory != nullptr) {
-    // What is in front of a chunk, or of new memory for long values, has memory already.
-    const uint64_t before = offset >= table->layout.chunk_begin ? offset % ::strom::store::kHugePage : 0;
-    ::strom::store::collapse(table->memory, offset - before, offset + bytes);
+    constexpr uint64_t kHugePage = ::strom::store::kHugePage;
+    // What is in front of a chunk, or of new memory for long values, has memory already. What is behind a large chunk
+    // will be needed soon.
+    const bool is_dense = offset >= table->layout.chunk_begin;
+    const uint64_t before = is_dense ? offset % kHugePage : 0;
+    const uint64_t behind = is_dense && bytes >= kHugePage ? kHugePage - 1 : 0;
+    ::strom::store::collapse(table->memory, offset - before, offset + bytes + behind);
   }
   int error;
   do error = posix_fallocate(table->descriptor, static_cast<off_t>(offset), static_cast<off_t>(bytes));
