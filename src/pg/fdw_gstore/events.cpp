@@ -61,6 +61,15 @@ void for_store_tables(List* relids, Call call) {
   }
 }
 
+/// Has sessions forget what they know of the bounds of partitions. PostgreSQL does so for a default partition that
+/// gives up bounds, but not for the partitions below it. May ereport.
+void forget_bounds(List* relids) {
+  ListCell* cell;
+  foreach (cell, relids)
+    if (get_rel_relispartition(lfirst_oid(cell))) CacheInvalidateRelcacheByRelid(lfirst_oid(cell));
+  CommandCounterIncrement();
+}
+
 /// May ereport.
 void require_event_trigger(FunctionCallInfo fcinfo) {
   if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
@@ -148,6 +157,7 @@ STROM_SQL_FUNCTION(strom_gstore_tables_made) {
     foreach (cell, query_oids("SELECT objid FROM pg_catalog.pg_event_trigger_ddl_commands() "
                               "WHERE classid = 'pg_catalog.pg_class'::pg_catalog.regclass"))
       beside = list_concat_unique_oid(beside, fdw_gstore::beside_default_partition(lfirst_oid(cell)));
+    forget_bounds(beside);
     for_store_tables(beside, [](Relation relation) { fdw_gstore::check_existing_rows(relation, true); });
   });
   PG_RETURN_NULL();
@@ -163,6 +173,7 @@ STROM_SQL_FUNCTION(strom_gstore_tables_altered) {
     List* tables = with_children(found);
     for_store_tables(tables, check_altered);
     const bool attaches = is_attaching(reinterpret_cast<const EventTriggerData*>(fcinfo->context)->parsetree);
+    if (attaches) forget_bounds(tables);
     for_store_tables(tables, [attaches](Relation relation) { fdw_gstore::check_existing_rows(relation, attaches); });
   });
   PG_RETURN_NULL();
