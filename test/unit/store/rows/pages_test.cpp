@@ -190,8 +190,9 @@ class Crowd {
  public:
   static constexpr uint32_t kPages = 3, kBlocks = kPages * kPageRows / kBlockRows, kLive = 20;
 
-  Crowd() : test_(100000), rows_(*test_.rows), outcomes_(kMostXids) {
-    while (rows_.used_slots() < (kPages + 1) * kPageRows) EXPECT_TRUE(rows_.take_slot().is_ok());
+  /// `slots` are in use, of which others than the pages of the crowd stay as they are.
+  explicit Crowd(uint32_t slots) : test_(100000), rows_(*test_.rows), outcomes_(kMostXids) {
+    while (rows_.used_slots() < slots) EXPECT_TRUE(rows_.take_slot().is_ok());
     for (uint32_t block = 0; block < kBlocks; ++block)
       for (uint32_t i = 0; i < kLive; ++i) rows_.compare_and_set(slot_of(block, i), kFree, kSettled);
   }
@@ -421,9 +422,9 @@ TEST(Pages, AreFrozenWhileVersionsEnd) {
   EXPECT_EQ(lost, 0);
 }
 
-TEST(Pages, GoAndComeWhileOthersChangeThem) {
+void go_and_come(uint32_t slots) {
   constexpr uint32_t kWriters = 3, kReaders = 3, kChanges = 60000;
-  Crowd crowd;
+  Crowd crowd(slots);
   crowd.writers_ = kWriters;
   std::vector<std::thread> threads;
   threads.reserve(kWriters + kReaders + 1);
@@ -443,6 +444,9 @@ TEST(Pages, GoAndComeWhileOthersChangeThem) {
   for (uint32_t block = 0; block < Crowd::kBlocks; ++block)
     EXPECT_EQ(__builtin_popcountll(crowd.rows_.block_of(Crowd::slot_of(block, 0)).live), int{Crowd::kLive});
 }
+
+TEST(Pages, GoAndComeWhileOthersChangeThem) { go_and_come((Crowd::kPages + 1) * kPageRows); }
+TEST(Pages, GoAndComeTogetherWhileOthersChangeThem) { go_and_come(kGroupRows); }
 
 }  // namespace
 }  // namespace strom::store::rows
