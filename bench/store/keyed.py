@@ -104,7 +104,7 @@ class Keyed:
                 self.measure("puts", place, "uniform", "update=100", arguments.clients, batch, arguments.seconds)
         if "mix" in self.tasks and is_small and not is_sql:
             for keys in ("uniform", "zipf"):
-                self.measure("mix", place, keys, "read=90,update=10", arguments.mix_clients, 1, arguments.ycsb_seconds)
+                self.measure("mix", place, keys, "read=90,update=10", arguments.mix_clients, 1, arguments.seconds)
         if "ranges" in self.tasks and is_small and is_sql:
             self.measure("ranges", place, "zipf", "scan=95,update=5", arguments.clients, 1, arguments.ycsb_seconds, workload="E")
         if "ycsb" in self.tasks:
