@@ -30,7 +30,7 @@ HELP
 TEST_PARTS=(style unit regress tap diff tools seeds)
 STYLE_PACKAGES=(clang-format-19 clang-tidy-19 shellcheck)
 # What the part tools needs besides. The MariaDB server is the tests' own; the package's is not started.
-TOOLS_PACKAGES=(iproute2 mariadb-server openssl postgresql-15-postgis-3 postgresql-plpython3-15 python3-numpy bcftools ruby)
+TOOLS_PACKAGES=(iproute2 mariadb-server openssl postgresql-15-postgis-3 postgresql-plpython3-15 python3-numpy bcftools tabix ruby)
 EXTRA_PARTS=(pg_regress postgis_regress sqlsmith mysql rdma)
 style_options=()
 tests_passed=0
