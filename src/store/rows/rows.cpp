@@ -268,7 +268,7 @@ Status Rows::mark_null(Slot slot, uint32_t column) const {
       return no_memory();
     __atomic_store_n(mark, 1, __ATOMIC_RELEASE);
   }
-  (memory_ + offset_of_nulls(chunk, column))[slot % layout_->chunk_rows] = 1;
+  null_flags(chunk, column)[slot % layout_->chunk_rows] = 1;
   return Status::ok();
 }
 
@@ -328,7 +328,7 @@ Status Rows::write(Slot slot, std::span<const Cell> cells) const {
       status = mark_null(slot, i);
       continue;
     }
-    if (has_nulls(chunk, i)) (memory_ + offset_of_nulls(chunk, i))[row] = 0;
+    if (has_nulls(chunk, i)) null_flags(chunk, i)[row] = 0;
     if (column.form == Form::kFixed) {
       copy_value(value, cells[i].data, column.width);
       continue;

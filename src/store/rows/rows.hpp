@@ -149,7 +149,7 @@ class Rows {
   Block& block_of(Slot slot) const {
     return blocks_of(slot / layout_->chunk_rows)[slot % layout_->chunk_rows / kBlockRows];
   }
-  Block* blocks_of(uint64_t chunk) const { return reinterpret_cast<Block*>(chunk_at(chunk) + layout_->blocks); }
+  Block* blocks_of(uint64_t chunk) const { return reinterpret_cast<Block*>(chunk_at(chunk)); }
   /// Called before a transaction makes or ends a version. It calls finish_change() after it has marked the version as
   /// committed, or has undone the change. `xid` is kNobody for other changes.
   void begin_change(Slot slot, uint32_t xid) const;
@@ -225,7 +225,7 @@ class Rows {
   const uint8_t* values(uint64_t chunk, uint32_t column) const { return chunk_at(chunk) + layout_->values[column]; }
   /// A byte for each row, 1 = NULL; nullptr: the chunk has never had a NULL in this column.
   const uint8_t* nulls(uint64_t chunk, uint32_t column) const {
-    return has_nulls(chunk, column) ? memory_ + offset_of_nulls(chunk, column) : nullptr;
+    return has_nulls(chunk, column) ? null_flags(chunk, column) : nullptr;
   }
   /// True if rows of the chunk have a byte for NULL.
   bool has_nulls(uint64_t chunk, uint32_t column) const {
@@ -280,6 +280,7 @@ class Rows {
   uint64_t offset_of_nulls(uint64_t chunk, uint32_t column) const {
     return layout_->nulls + (chunk * shape_->columns.size() + column) * layout_->null_bytes;
   }
+  uint8_t* null_flags(uint64_t chunk, uint32_t column) const { return memory_ + offset_of_nulls(chunk, column); }
   bool is_in_use(Slot group) const;
   void bring_group(Slot group) const;
   void fill_page(Slot first) const;

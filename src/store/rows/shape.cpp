@@ -120,7 +120,7 @@ Layout layout_of(const Shape& shape, uint64_t header_bytes) {
   if (shape.key >= 0)
     layout.bucket_count = static_cast<uint64_t>(static_cast<double>(shape.max_rows) * kBucketsPerRow) + kLine;
 
-  layout.written = layout.blocks + layout.chunk_rows / kBlockRows * kBlockBytes;
+  layout.written = layout.chunk_rows / kBlockRows * kBlockBytes;
   layout.links = up(layout.written + layout.chunk_rows / kBlockRows * sizeof(uint64_t), kPage);
   uint64_t at = layout.links + up(layout.chunk_rows * sizeof(Slot), kPage);
   bool has_views = false;

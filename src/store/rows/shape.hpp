@@ -73,8 +73,8 @@ struct Layout {
   uint64_t null_bytes = 0;  // for one column in a chunk; a mark says whether there are any NULLs
   // Chunks lie side by side without holes, so huge pages can hold them.
   uint64_t chunk_begin = 0, chunk_bytes = 0;
-  uint64_t blocks = 0, written = 0, links = 0;  // offsets in a chunk
-  std::vector<uint64_t> values;                 // the offset of each column in a chunk
+  uint64_t written = 0, links = 0;  // offsets in a chunk, which begins with its blocks
+  std::vector<uint64_t> values;     // the offset of each column in a chunk
   uint64_t heap_begin = 0, heap_bytes = 0, bytes = 0;
 };
 
