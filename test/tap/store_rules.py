@@ -102,9 +102,34 @@ def default_partitions():
     equal(refused("CREATE TABLE deep_2 PARTITION OF deep FOR VALUES IN (2)"), None, "without such rows")
 
 
+def partitions_that_do_not_change():
+    """A statement waits for no partition that gets none of its rows, as long as it has not been planned before."""
+    rest = f"SERVER gstore_fdw OPTIONS (base_file '{FILES}/part%s.base', redo_log_file '{FILES}/part%s.redo', max_num_rows '1000', primary_key 'id')"
+    query("CREATE TABLE parts (id int, n int) PARTITION BY LIST (id);" +
+          "".join(f"CREATE FOREIGN TABLE part{i} PARTITION OF parts FOR VALUES IN ({i}) {rest % (i, i)};" for i in range(64)), DB)
+    plans = "EXPLAIN (COSTS OFF) INSERT INTO parts VALUES (1, 1); EXPLAIN (COSTS OFF) UPDATE parts SET n = 2 WHERE id = 1"
+    equal(query(plans, DB).count("Custom Scan (Store"), 2, "64 partitions are changed by the extension's nodes")
+    with psycopg.connect(dbname=DB) as other, psycopg.connect(dbname=DB, autocommit=True) as session:
+        other.execute("ALTER FOREIGN TABLE part2 ADD CHECK (n > 0)")
+        session.execute("SET lock_timeout = '200ms'")
+        changes = ("INSERT INTO parts VALUES (1, 1), (3, 1)", "UPDATE parts SET n = 2 WHERE id = 1", "DELETE FROM parts WHERE id = 3")
+        equal([session.execute(text).rowcount for text in changes], [2, 1, 1], "changes of others beside a locked partition")
+        try:
+            session.execute("INSERT INTO parts VALUES (2, 1)")
+            equal(False, True, "a change of the locked one")
+        except psycopg.errors.LockNotAvailable as error:
+            equal(error.sqlstate, "55P03", "a change of the locked one waits")
+    query(f"CREATE FOREIGN TABLE part64 PARTITION OF parts FOR VALUES IN (64) {rest % (64, 64)}", DB)
+    equal(query(plans, DB).count("Custom Scan (Store"), 0, "more are left to PostgreSQL")
+    query("INSERT INTO parts VALUES (64, 1); UPDATE parts SET n = 3 WHERE id = 64", DB)
+    equal(query("SELECT * FROM parts ORDER BY id", DB), "1|2\n64|3", "which changes them as well")
+    query("DROP TABLE parts", DB)
+
+
 columns()
 constraints()
 parents()
 default_partitions()
+partitions_that_do_not_change()
 alive("the server runs")
 done()

@@ -13,6 +13,9 @@ namespace strom::pg::fdw_gstore {
 
 namespace {
 
+/// A plan locks all partitions. PostgreSQL's plan of an INSERT locks those that get rows.
+constexpr int kMostPartitions = 64;
+
 bool is_simple_table(Relation relation) {
   return store::is_store_table(relation) && relation->trigdesc == nullptr &&
          !compat::has_generated_columns(RelationGetDescr(relation)->constr);
@@ -39,8 +42,11 @@ bool find_partitions(Relation parent, LOCKMODE mode, ChangedTable* found) {
   found->collation = key->partcollation[0];
   found->has_key = true;
   PartitionDesc partitions = RelationGetPartitionDesc(parent, true);
+  if (partitions->nparts > kMostPartitions) return false;
   for (int i = 0; i < partitions->nparts; ++i) {
-    Relation partition = try_relation_open(partitions->oids[i], mode);
+    // PostgreSQL's plan waits for a partition only when it gets rows.
+    if (!ConditionalLockRelationOid(partitions->oids[i], mode)) return false;
+    Relation partition = try_relation_open(partitions->oids[i], NoLock);
     if (partition == nullptr) return false;
     const bool fits = is_simple_table(partition) && has_columns_of(partition, parent);
     const store::Table* table = fits ? store::open_table(partition) : nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ones.hpp"
 #include "pg/store/server_headers.hpp"
 #include "pg/store/transaction.hpp"
 #include "pg/store/turns.hpp"
@@ -93,6 +94,7 @@ static uint64_t look_at_versions(const Table* table, Slot first, uint32_t count,
 uint32_t visible_bits(const Table* table, uint64_t chunk, uint32_t count, Snapshot snapshot, uint64_t* bits) {
   const rows::Block* blocks = table->rows->blocks_of(chunk);
   const Slot first = static_cast<Slot>(chunk * table->layout.chunk_rows);
+  constexpr uint64_t kAllRows = ~uint64_t{0};
   uint32_t seen = 0;
   bool is_locked = false;
   for (uint32_t begin = 0; begin < count; begin += rows::kBlockRows) {
@@ -108,7 +110,7 @@ uint32_t visible_bits(const Table* table, uint64_t chunk, uint32_t count, Snapsh
       word = look_at_versions(table, first + begin, end, snapshot);
     }
     bits[begin / rows::kBlockRows] = word;
-    seen += static_cast<uint32_t>(__builtin_popcountll(word));
+    seen += word == kAllRows ? rows::kBlockRows : base::count_ones(word);
   }
   if (is_locked) LWLockRelease(table->lock(kVersionLock));
   return seen;

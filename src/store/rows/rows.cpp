@@ -150,15 +150,6 @@ void Rows::finish_changes(Slot slot, uint32_t count) const {
   __atomic_fetch_sub(&block_of(slot).stamp, count * kOneOpen, __ATOMIC_ACQ_REL);
 }
 
-bool Rows::read_live(const Block& block, uint32_t xid, uint64_t* live) {
-  const Stamp before = stamp_of(block);
-  if (before.open != 0 || (before.newest != kNobody && static_cast<int32_t>(before.newest - xid) >= 0)) return false;
-  *live = __atomic_load_n(&block.live, __ATOMIC_ACQUIRE);
-  // A change that is visible in `live` has set its stamp before.
-  const Stamp after = stamp_of(block);
-  return after.open == 0 && after.newest == before.newest;
-}
-
 // Pages of versions. A writer announces its change in the block first, and reads the page's state after. The process
 // that frees the page does it the other way round. So one of the two sees the other.
 

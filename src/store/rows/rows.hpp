@@ -180,7 +180,14 @@ class Rows {
   /// Gets the block's live versions if all its changes are finished and were made by transactions before `xid`. Then
   /// these are the versions visible to every snapshot for which all transactions before `xid` have ended. False: there
   /// are other changes.
-  static bool read_live(const Block& block, uint32_t xid, uint64_t* live);
+  static bool read_live(const Block& block, uint32_t xid, uint64_t* live) {
+    const Stamp before = stamp_of(block);
+    if (before.open != 0 || (before.newest != kNobody && static_cast<int32_t>(before.newest - xid) >= 0)) return false;
+    *live = __atomic_load_n(&block.live, __ATOMIC_ACQUIRE);
+    // A change that is visible in `live` has set its stamp before.
+    const Stamp after = stamp_of(block);
+    return after.open == 0 && after.newest == before.newest;
+  }
   ChunkInfo& info(uint64_t chunk) const { return reinterpret_cast<ChunkInfo*>(memory_ + layout_->infos)[chunk]; }
   /// The number of slots of the chunk that were ever used; `used` comes from used_slots().
   uint32_t used_in(uint64_t chunk, uint32_t used) const {

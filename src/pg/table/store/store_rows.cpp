@@ -1,6 +1,7 @@
 #include "pg/table/store/store_rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <type_traits>
 
@@ -24,9 +25,40 @@ namespace {
 
 constexpr uint32_t kBits = 64;
 
-bool is_seen(const std::vector<uint64_t>& seen, uint32_t row) {
-  return seen.empty() || (seen[row / kBits] >> (row % kBits) & 1) != 0;
+bool is_seen(const uint64_t* seen, uint32_t row) {
+  return seen == nullptr || (seen[row / kBits] >> (row % kBits) & 1) != 0;
 }
+
+using Bits = std::vector<uint64_t>;
+
+/// Bitmaps that this process keeps for its next scans. The memory allocator would give them back to the system, and
+/// each scan would wait for hundreds of page faults before its threads can start.
+class KeptBits {
+ public:
+  /// A bitmap of at least `words`, with any values.
+  Bits take(size_t words) {
+    Bits bits;
+    const auto found = std::find_if(kept_.begin(), kept_.end(), [=](const Bits& kept) { return kept.size() >= words; });
+    if (found != kept_.end())
+      bits.swap(*found);
+    else
+      bits.resize(words);
+    return bits;
+  }
+  void keep(Bits bits) noexcept {
+    const auto is_smaller = [](const Bits& a, const Bits& b) { return a.size() < b.size(); };
+    Bits& smallest = *std::min_element(kept_.begin(), kept_.end(), is_smaller);
+    size_t words = bits.size() - smallest.size();
+    for (const Bits& kept : kept_) words += kept.size();
+    if (bits.size() > smallest.size() && words <= kMostWords) smallest.swap(bits);
+  }
+
+ private:
+  static constexpr size_t kMostWords = size_t{2} << 20;  // for 128 million rows
+  std::array<Bits, 16> kept_;                            // tables of a query
+};
+
+KeptBits kept_bits;
 
 }  // namespace
 
@@ -64,10 +96,7 @@ struct StoreRows::Made {
 class StoreRows::Origin final : public columnar::ChangingOrigin {
  public:
   Origin(const StoreRows* rows, const Chunk& chunk)
-      : rows_(rows),
-        number_(chunk.number),
-        generation_(chunk.generation),
-        written_(rows->table_->rows->written_blocks(chunk.number)) {
+      : rows_(rows), number_(chunk.number), generation_(chunk.generation) {
     static_assert(kBlockRows == store::rows::kBlockRows);
     for (const Column& column : rows->columns_)
       has_nulls_.push_back(rows->table_->rows->has_nulls(number_, column.number));
@@ -87,9 +116,10 @@ class StoreRows::Origin final : public columnar::ChangingOrigin {
   uint64_t generation() const override { return generation_; }
   std::vector<uint32_t> changed_blocks(uint64_t since, int64_t begin, int64_t rows) const override {
     std::vector<uint32_t> blocks;
+    const std::vector<uint64_t> written = rows_->table_->rows->written_blocks(number_);
     const size_t first = static_cast<size_t>(begin / kBlockRows);
-    for (size_t i = first; i < written_.size() && static_cast<int64_t>(i - first) * kBlockRows < rows; ++i)
-      if (written_[i] >= since) blocks.push_back(static_cast<uint32_t>(i - first));
+    for (size_t i = first; i < written.size() && static_cast<int64_t>(i - first) * kBlockRows < rows; ++i)
+      if (written[i] >= since) blocks.push_back(static_cast<uint32_t>(i - first));
     return blocks;
   }
   bool has_nulls(size_t column) const { return has_nulls_[column] != 0; }
@@ -97,8 +127,7 @@ class StoreRows::Origin final : public columnar::ChangingOrigin {
  private:
   const StoreRows* const rows_;
   const uint64_t number_, generation_;
-  const std::vector<uint64_t> written_;  // of each block
-  std::vector<uint8_t> has_nulls_;       // of each column
+  std::vector<uint8_t> has_nulls_;  // of each column
 };
 
 StoreRows::StoreRows(const store::Table* table, Snapshot snapshot, const std::vector<AttrNumber>& attributes,
@@ -126,25 +155,27 @@ StoreRows::StoreRows(const store::Table* table, Snapshot snapshot, const std::ve
   }
 }
 
+StoreRows::~StoreRows() { kept_bits.keep(std::move(bits_)); }
+
 void StoreRows::find_rows(Snapshot snapshot) {
   const store::rows::Rows& rows = *table_->rows;
   const uint32_t used = rows.used_slots();
   for (uint64_t number = 0; rows.used_in(number, used) != 0; ++number) {
     const uint32_t count = rows.used_in(number, used);
     boundary::check_for_interrupts();
-    Chunk chunk{number, count, {}, rows.generation(number)};
+    Chunk chunk{number, count, nullptr, rows.generation(number)};
     uint32_t seen = count;
     // Versions that everybody sees live as long as the snapshot, even if somebody ends them now.
     if (__atomic_load_n(&rows.info(number).settled, __ATOMIC_ACQUIRE) < count) {
-      chunk.seen.resize((count + kBits - 1) / kBits);
-      uint64_t* const bits = chunk.seen.data();
+      if (bits_.empty()) bits_ = kept_bits.take((used + kBits - 1) / kBits);
+      uint64_t* const bits = bits_.data() + number * table_->layout.chunk_rows / kBits;
       seen = guard([=, this] { return store::visible_bits(table_, number, count, snapshot, bits); });
-      if (seen == count) chunk.seen = {};
+      if (seen != count) chunk.seen = bits;
     }
     rows_ += seen;
     whole_ += seen == count ? 1 : 0;
     without_rows_ += seen == 0 ? 1 : 0;
-    if (seen != 0) chunks_.push_back(std::move(chunk));
+    if (seen != 0) chunks_.push_back(chunk);
   }
 }
 
@@ -206,7 +237,7 @@ Result<columnar::BatchView> StoreRows::chunk(int64_t index) const {
   const auto origin = std::make_shared<const Origin>(this, chunk);
   for (size_t i = 0; i < columns_.size(); ++i)
     batch.columns.push_back(view(chunk, columns_[i], origin->has_nulls(i), made.get()));
-  if (!chunk.seen.empty()) batch.selection = reinterpret_cast<const uint8_t*>(chunk.seen.data());
+  if (chunk.seen != nullptr) batch.selection = reinterpret_cast<const uint8_t*>(chunk.seen);
   batch.memory = made;
   batch.origin = origin;
   return batch;

@@ -30,6 +30,9 @@ class StoreRows final : public source::RowSource {
   /// May throw.
   StoreRows(const store::Table* table, Snapshot snapshot, const std::vector<AttrNumber>& attributes,
             const std::vector<engine::plan::ValueType>& types);
+  ~StoreRows() override;
+  StoreRows(const StoreRows&) = delete;
+  StoreRows& operator=(const StoreRows&) = delete;
 
   int64_t chunk_count() const override { return static_cast<int64_t>(chunks_.size()); }
   int64_t total_rows() const override { return rows_; }
@@ -52,8 +55,8 @@ class StoreRows final : public source::RowSource {
   struct Chunk {
     uint64_t number;
     uint32_t rows;
-    std::vector<uint64_t> seen;  // a bit for each row; empty: all rows are visible
-    uint64_t generation;         // of Rows::generation(), after the snapshot was taken
+    const uint64_t* seen;  // a bit for each row; nullptr: all rows are visible
+    uint64_t generation;   // of Rows::generation(), after the snapshot was taken
   };
   struct Made;
   class Origin;
@@ -65,6 +68,7 @@ class StoreRows final : public source::RowSource {
   const store::Table* table_;
   std::vector<Column> columns_;
   std::vector<Chunk> chunks_;
+  std::vector<uint64_t> bits_;            // what chunks have in `seen`
   std::vector<const char*> segments_;     // of the heap for long values
   std::vector<int64_t> segment_bytes_;    // bytes in use
   int64_t rows_ = 0;                      // visible rows
