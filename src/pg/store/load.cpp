@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_set>
 
 #include "base/os_error.hpp"
@@ -191,12 +192,33 @@ class Loader {
     });
   }
 
+  /// Heads of buckets lie at random places. So the memory of each one is asked for some rows before it is needed.
+  void link_rows() {
+    struct Waiting {
+      uint64_t bucket;
+      Slot slot;
+    };
+    constexpr uint64_t kTogether = 32;
+    std::array<Waiting, kTogether> waiting;
+    const rows::Rows& all = *table_.rows;
+    uint64_t count = 0, linked = 0;
+    const auto link_next = [&] {
+      const Waiting& next = waiting[linked++ % kTogether];
+      all.link(next.bucket, next.slot);
+    };
+    for (Slot slot = 1; slot < all.used_slots(); ++slot) {
+      if (!all.has_row(slot)) continue;
+      if (count - linked == kTogether) link_next();
+      const uint64_t bucket = all.bucket_of(slot);
+      all.fetch_head(bucket);
+      waiting[count++ % kTogether] = {bucket, slot};
+    }
+    while (linked < count) link_next();
+  }
+
   void link_all() {
-    rows::Rows& all = *table_.rows;
-    if (table_.key() >= 0)
-      for (Slot slot = 1; slot < all.used_slots(); ++slot)
-        if (all.has_row(slot)) all.link(all.bucket_of(slot), slot);
-    all.free_unclaimed();
+    if (table_.key() >= 0) link_rows();
+    table_.rows->free_unclaimed();
   }
 
   Table& table_;

@@ -247,6 +247,8 @@ class Rows {
   uint64_t bucket_of(const Cell& key) const;
   uint64_t bucket_of(Slot slot) const { return bucket_of(read(slot, static_cast<uint32_t>(shape_->key))); }
   Slot& head(uint64_t bucket) const { return reinterpret_cast<Slot*>(memory_ + layout_->heads)[bucket]; }
+  /// Prefetches the head, which is about to be changed.
+  void fetch_head(uint64_t bucket) const { __builtin_prefetch(&head(bucket), 1); }
   bool has_key(Slot slot, const Cell& key) const {
     const Cell cell = read(slot, static_cast<uint32_t>(shape_->key));
     return cell.bytes == key.bytes && is_same_value(cell.data, key.data, key.bytes);
