@@ -18,6 +18,7 @@ DB = fresh_database("strom_planning_time")
 RUNS = int(os.environ.get("STROM_PLANNING_RUNS", "3"))
 ONLY = os.environ.get("STROM_PLANNING_ONLY", "")
 SLACK = 1.3  # for noise, besides what is allowed
+ALLOWED = 2  # ms, for the steps of some hundred conditions on a slow machine
 COLUMNS = 1500
 RELATIONS = 60
 PARTITIONS = 200
@@ -233,7 +234,7 @@ def compare(name, statement):
             switch(enabled)
             times[enabled].append(planning(statement))
         best, plain = min(times[True]), min(times[False])
-        limit = (plain * 1.5 + 1) * SLACK
+        limit = (plain * 1.5 + ALLOWED) * SLACK
         if run + 1 >= RUNS and best <= limit or sum(times[True]) + sum(times[False]) > 3000:
             break
     ok(best <= limit, f"{name}: planned in {best:.1f} ms, without the engine in {plain:.1f} ms")
