@@ -31,7 +31,7 @@ LANGUAGE C;
 COMMENT ON FUNCTION gstore_fdw_tables_made() IS 'event trigger: makes the files of store tables, and looks at their rows when partitions are made';
 
 CREATE EVENT TRIGGER gstore_fdw_tables_made ON ddl_command_end
-WHEN TAG IN ('CREATE FOREIGN TABLE', 'CREATE TABLE')
+WHEN TAG IN ('CREATE FOREIGN TABLE', 'CREATE TABLE', 'CREATE SCHEMA')
 EXECUTE FUNCTION gstore_fdw_tables_made();
 
 CREATE FUNCTION gstore_fdw_tables_altered()

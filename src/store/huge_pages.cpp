@@ -1,5 +1,6 @@
 #include "store/huge_pages.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -38,6 +39,13 @@ void collapse(void* memory, uint64_t begin, uint64_t end) noexcept {
   const int error = errno;
   if (begin < end) madvise(static_cast<uint8_t*>(memory) + begin, end - begin, kCollapse);
   errno = error;
+}
+
+bool allocate(int descriptor, uint64_t offset, uint64_t bytes) noexcept {
+  int error;
+  do error = posix_fallocate(descriptor, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  while (error == EINTR);
+  return error == 0;
 }
 
 }  // namespace strom::store

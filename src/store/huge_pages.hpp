@@ -16,4 +16,8 @@ void* map_shared(int descriptor, uint64_t bytes, int protection) noexcept;
 /// look-ups are slower, and holes stay.
 void collapse(void* memory, uint64_t begin, uint64_t end) noexcept;
 
+/// Gives memory to holes in bytes [offset, offset + bytes) of a file. False: none is left, and touching the mapping
+/// there would end the process (SIGBUS).
+bool allocate(int descriptor, uint64_t offset, uint64_t bytes) noexcept;
+
 }  // namespace strom::store

@@ -104,6 +104,19 @@ SET pg_strom.enabled = off;
 INSERT INTO counted SELECT next_id(), i FROM generate_series(10, 12) i;
 RESET pg_strom.enabled;
 SELECT count(*), sum(id - n) FROM counted;
+-- So do rules that look at the table.
+CREATE FUNCTION has_room(i int) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT count(*) < 5 FROM few); END $$;
+SELECT make_store('few', '(id int, n int)');
+ALTER FOREIGN TABLE few ADD CONSTRAINT has_room CHECK (has_room(id));
+INSERT INTO few SELECT i, i FROM generate_series(1, 10) i;
+INSERT INTO few SELECT i, i FROM generate_series(1, 5) i;
+INSERT INTO few VALUES (6, 6);
+SELECT plan_of('INSERT INTO few VALUES (6, 6)'), count(*) FROM few;
+ALTER FOREIGN TABLE few DROP CONSTRAINT has_room;
+DELETE FROM few;
+CREATE DOMAIN roomy AS int CHECK (has_room(VALUE));
+INSERT INTO few SELECT i, i::roomy FROM generate_series(1, 10) i;
+SELECT count(*) FROM few;
 -- Triggers, generated columns, other partitions and several levels are PostgreSQL's.
 CREATE FUNCTION doubled() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.n := NEW.n * 2; RETURN NEW; END $$;
 PREPARE add_single(int) AS INSERT INTO single (id) VALUES ($1);

@@ -388,7 +388,78 @@ def growing_values():
     query("DROP FOREIGN TABLE growing", DB)
 
 
+def memory_of_dropped_files(pid):
+    """Bytes of the files that a process has open although they have been removed, without the memory's first part."""
+    files = [path for path in pathlib.Path(f"/proc/{pid}/fd").iterdir() if os.readlink(path).startswith("/dev/shm/pg_strom.") and "(deleted)" in os.readlink(path)]
+    return [path.stat().st_blocks * 512 for path in files]
+
+
+def taken_back():
+    """A transaction that is taken back undoes its changes before the memory goes in which they lie: emptied files would get
+    pages again, and without memory for these the server would end."""
+    most = 200_000
+    new = f"""CREATE FOREIGN TABLE new (id int) SERVER gstore_fdw
+              OPTIONS (base_file '{FILES}/new.base', redo_log_file '{FILES}/new.redo', max_num_rows '1000000', primary_key 'id')"""
+    make_table("turned", "id int, note text", max_num_rows="50000")
+    for first, undo in (("", "ROLLBACK"), ("SAVEPOINT s", "ROLLBACK TO s")):
+        with connect() as session:
+            session.execute("INSERT INTO turned VALUES (-1, 'x'); DELETE FROM turned WHERE id = -1")
+            session.execute(f"BEGIN; {first}; ALTER FOREIGN TABLE turned OPTIONS (ADD kv_access 'true')")
+            session.execute("INSERT INTO turned SELECT i, repeat('y', 400) FROM generate_series(1, 20000) i")
+            session.execute(undo)
+            sizes = memory_of_dropped_files(session.info.backend_pid)
+            ok(sizes != [] and max(sizes) < most, f"a region, {undo}", sizes)
+            session.execute("COMMIT")
+        with connect() as session:
+            session.execute("INSERT INTO turned VALUES (-1, 'x'); DELETE FROM turned WHERE id = -1")
+            session.execute(f"BEGIN; {first}; {new}; INSERT INTO new SELECT i FROM generate_series(1, 300000) i")
+            session.execute(undo)
+            sizes = memory_of_dropped_files(session.info.backend_pid)
+            ok(sizes != [] and max(sizes) < most, f"a table, {undo}", sizes)
+            session.execute("COMMIT")
+        with connect() as session:
+            session.execute(f"{new}; BEGIN; INSERT INTO new SELECT i FROM generate_series(1, 300000) i; DROP FOREIGN TABLE new; COMMIT")
+            sizes = memory_of_dropped_files(session.info.backend_pid)
+            ok(sizes != [] and max(sizes) < most, "DROP of a table after changes", sizes)
+    equal(query("SELECT pgstrom.store_check('turned')", DB), "0", "the table is whole")
+
+
+def old_versions_of_own_transaction():
+    """A transaction with an id of its own gets places of versions that an ended snapshot has kept."""
+    make_table("kept", "id int, n int", max_num_rows="1000")
+    query("INSERT INTO kept SELECT i, i FROM generate_series(1, 1000) i", DB)
+    limit = int(query("SELECT pgstrom.store_compact('kept') + 0; SELECT max_rows FROM pgstrom.store_info() WHERE relation = 'kept'::regclass", DB).split()[-1])
+    with connect("REPEATABLE READ") as reader, connect() as writer:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM kept")
+        writer.execute("BEGIN")
+        writer.execute("UPDATE kept SET n = n + 1 WHERE id = 1")
+        writer.execute("COMMIT; UPDATE kept SET n = n + 1")
+        equal(writer.execute("SELECT pgstrom.store_compact('kept')").fetchone(), (0,), "a snapshot keeps old versions")
+        reader.execute("COMMIT")
+        ok(writer.execute("SELECT pgstrom.store_compact('kept')").fetchone()[0] >= 1000, "after its end they go, for the session that has ended them")
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM kept")
+        writer.execute("BEGIN")
+        state = None
+        for _ in range(limit):  # until the table is full
+            writer.execute("SAVEPOINT s")
+            state = state_of(lambda: writer.execute("UPDATE kept SET n = n + 1"))
+            writer.execute("ROLLBACK TO s" if state else "RELEASE s")
+            if state or _ > 20:
+                break
+        equal(state, "53400", "a table with many old versions is full")
+        reader.execute("COMMIT")
+        writer.execute("COMMIT")
+        with connect() as other:
+            other.execute("BEGIN; UPDATE kept SET n = n + 1 WHERE id = 1")
+            equal([state_of(lambda: other.execute("UPDATE kept SET n = n + 1")) for _ in range(2)], [None, None], "until the snapshot has ended")
+            other.execute("COMMIT")
+
+
 failed_open_beside_changes()
+taken_back()
+old_versions_of_own_transaction()
 growing_values()
 many_large_answers()
 copy_of_the_database()

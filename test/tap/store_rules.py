@@ -99,6 +99,7 @@ def default_partitions():
     session = "UPDATE deepest SET n = n WHERE id = 1; "  # it knows the bounds then
     equal(refused(session + "CREATE TABLE deep_1 PARTITION OF deep FOR VALUES IN (1)"), (CHECK, "deepest", None), "a default partition with partitions")
     equal(refused(session + "CREATE TABLE deep_1 (LIKE deep); ALTER TABLE deep ATTACH PARTITION deep_1 FOR VALUES IN (1)"), (CHECK, "deepest", None), "ATTACH beside it")
+    equal(refused(session + "CREATE SCHEMA deeper CREATE TABLE deep_1 PARTITION OF public.deep FOR VALUES IN (1)"), (CHECK, "deepest", None), "in CREATE SCHEMA")
     equal(refused("CREATE TABLE deep_2 PARTITION OF deep FOR VALUES IN (2)"), None, "without such rows")
 
 
@@ -107,7 +108,7 @@ def partitions_that_do_not_change():
     rest = f"SERVER gstore_fdw OPTIONS (base_file '{FILES}/part%s.base', redo_log_file '{FILES}/part%s.redo', max_num_rows '1000', primary_key 'id')"
     query("CREATE TABLE parts (id int, n int) PARTITION BY LIST (id);" +
           "".join(f"CREATE FOREIGN TABLE part{i} PARTITION OF parts FOR VALUES IN ({i}) {rest % (i, i)};" for i in range(64)), DB)
-    plans = "EXPLAIN (COSTS OFF) INSERT INTO parts VALUES (1, 1); EXPLAIN (COSTS OFF) UPDATE parts SET n = 2 WHERE id = 1"
+    plans = "SELECT FROM parts; EXPLAIN (COSTS OFF) INSERT INTO parts VALUES (1, 1); EXPLAIN (COSTS OFF) UPDATE parts SET n = 2 WHERE id = 1"
     equal(query(plans, DB).count("Custom Scan (Store"), 2, "64 partitions are changed by the extension's nodes")
     with psycopg.connect(dbname=DB) as other, psycopg.connect(dbname=DB, autocommit=True) as session:
         other.execute("ALTER FOREIGN TABLE part2 ADD CHECK (n > 0)")

@@ -13,6 +13,7 @@ extern "C" {
 #include "catalog/pg_language.h"
 #include "partitioning/partdesc.h"
 #include "utils/ruleutils.h"
+#include "utils/typcache.h"
 }
 
 namespace strom::pg::fdw_gstore {
@@ -210,7 +211,7 @@ constexpr CustomExecMethods kMethods = boundary::exec_methods(kName, begin, exec
 Node* create_state(CustomScan*) { return boundary::make_state<InsertState>(&kMethods); }
 constexpr CustomScanMethods kPlan = {kName, create_state};
 
-/// For check_functions_in_node().
+/// For check_functions_in_node(). PostgreSQL's own functions that run queries do so by the statement's snapshot.
 bool may_look(Oid function, void*) {
   if (func_volatile(function) != PROVOLATILE_VOLATILE) return false;
   HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
@@ -220,11 +221,44 @@ bool may_look(Oid function, void*) {
   return !is_internal;
 }
 
+bool calls_looking(Node* node, void* context);
+
+bool domain_looks(Oid domain) {
+  // The memory context refers to it until its end.
+  auto* constraints = static_cast<DomainConstraintRef*>(palloc0(sizeof(DomainConstraintRef)));
+  InitDomainConstraintRef(domain, constraints, CurrentMemoryContext, false);
+  ListCell* cell;
+  foreach (cell, constraints->constraints)
+    if (calls_looking(reinterpret_cast<Node*>(static_cast<DomainConstraintState*>(lfirst(cell))->check_expr), nullptr))
+      return true;
+  return false;
+}
+
 bool calls_looking(Node* node, void* context) {
   if (node == nullptr) return false;
   if (check_functions_in_node(node, may_look, context)) return true;
+  if (IsA(node, CoerceToDomain) && domain_looks(reinterpret_cast<CoerceToDomain*>(node)->resulttype)) return true;
   return IsA(node, Query) ? compat::walk_query(reinterpret_cast<Query*>(node), calls_looking, context)
                           : compat::walk(node, calls_looking, context);
+}
+
+/// True if checks of the table's rows may look at its other rows.
+bool checks_look(Oid relid) {
+  Relation relation = table_open(relid, NoLock);
+  const TupleConstr* rules = RelationGetDescr(relation)->constr;
+  bool found = false;
+  for (int i = 0; rules != nullptr && i < rules->num_check && !found; ++i)
+    found = calls_looking(static_cast<Node*>(stringToNode(rules->check[i].ccbin)), nullptr);
+  table_close(relation, NoLock);
+  return found;
+}
+
+/// The same for the table and its partitions.
+bool any_checks_look(Oid relid, const ChangedTable& table) {
+  bool found = checks_look(relid);
+  ListCell* cell;
+  foreach (cell, table.leaves) found = found || checks_look(lfirst_oid(cell));
+  return found;
 }
 
 bool is_plain_insert(const PlannedStmt* plan) {
@@ -256,6 +290,7 @@ void replace_insert(PlannedStmt* plan, bool waits) {
   if (!find_changed_table(entry, &table)) return;
   // A partitioned partition has a condition of its own.
   if (table.leaves != NIL && get_rel_relispartition(entry->relid)) return;
+  waits = waits && !any_checks_look(entry->relid, table);
   auto* scan = makeNode(CustomScan);
   scan->methods = &kPlan;
   Plan* own = &scan->scan.plan;

@@ -20,7 +20,9 @@ void require_owner(Oid relid) {
 }
 
 Relation open_named_table(Oid relid, LOCKMODE mode) {
-  Relation relation = table_open(relid, mode);
+  Relation relation = try_relation_open(relid, mode);
+  if (relation == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", relid)));
   if (!store::is_store_table(relation))
     ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
                     errmsg("\"%s\" is not a store table", RelationGetRelationName(relation))));

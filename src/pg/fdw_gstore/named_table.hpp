@@ -5,7 +5,7 @@
 
 namespace strom::pg::fdw_gstore {
 
-/// Opens and locks the table. Errors: 42809, it is not a store table.
+/// Opens and locks the table. Errors: 42P01; 42809, it is not a store table.
 Relation open_named_table(Oid relid, LOCKMODE mode);
 
 /// Requires ownership. Errors: 42501, the current role does not own the table.

@@ -99,9 +99,15 @@ Statements* statements_for(Relation relation, Oid row_type, TupleDesc row, const
 }
 
 void require_key(const store::Table* table, Relation relation) {
-  if (table->key() >= 0) return;
-  ereport(ERROR, (errcode(ERRCODE_INVALID_TABLE_DEFINITION),
-                  errmsg("store table \"%s\" has no primary key", RelationGetRelationName(relation))));
+  if (table->key() < 0)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_TABLE_DEFINITION),
+                    errmsg("store table \"%s\" has no primary key", RelationGetRelationName(relation))));
+  const FormData_pg_attribute* key = TupleDescAttr(RelationGetDescr(relation), table->key_column().attnum - 1);
+  if (key->attgenerated != '\0')
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("the primary key \"%s\" of store table \"%s\" is a generated column", NameStr(key->attname),
+                           RelationGetRelationName(relation)),
+                    errhint("Use INSERT and UPDATE.")));
 }
 
 bool changes_a_row(SPIPlanPtr plan, Datum row, int wanted) {

@@ -154,7 +154,7 @@ Slot take_slot(Table* table, Relation relation) {
     }
     if (!is_full) boundary::raise(error);
     if (sweeps == 0 && sweep(table, relation) != 0) continue;
-    // The snapshot of a checkpoint may be all that keeps old versions. A newer snapshot shows that it has gone.
+    // The snapshot of a checkpoint may be all that keeps old versions.
     constexpr int kMostSweeps = 3;
     if (sweeps == kMostSweeps || !wait_for_checkpoint(table))
       ereport(ERROR,
@@ -163,7 +163,6 @@ Slot take_slot(Table* table, Relation relation) {
                          "snapshot may see them.",
                          table->shape.max_rows),
                errhint("Delete rows, end old transactions, or copy the rows into a table with a larger limit.")));
-    GetLatestSnapshot();
     sweep(table, relation);
   }
 }
@@ -477,6 +476,8 @@ uint64_t sweep_slots(Table* table, Slot first, uint32_t count, GlobalVisState* h
 
 uint64_t sweep(Table* table, Relation relation) {
   const rows::Rows& rows = *table->rows;
+  // The horizons are computed anew, which GlobalVisTestFor() does not do for a transaction with an id.
+  GetOldestNonRemovableTransactionId(relation);
   GlobalVisState* horizon = GlobalVisTestFor(relation);
   const uint32_t used = rows.used_slots();
   uint64_t freed_slots = 0;

@@ -7,6 +7,7 @@
 #include "pg/store/checkpoint.hpp"
 #include "pg/store/control.hpp"
 #include "pg/store/published.hpp"
+#include "pg/store/transaction.hpp"
 #include "store/log/base_file.hpp"
 
 namespace strom::pg::store {
@@ -37,37 +38,9 @@ void refuse_prepare() {
                   errmsg("cannot PREPARE a transaction that has created or dropped store tables")));
 }
 
-void on_transaction(XactEvent event, void*) {
-  if (event == XACT_EVENT_PRE_PREPARE) refuse_prepare();
-  if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT) return;
-  for (const Removal& removal : removals())
-    if (removal.at_commit == (event == XACT_EVENT_COMMIT))
-      remove_files(removal.relid, removal.base_file, removal.redo_file, removal.memory);
-  removals().clear();
-}
-
-void on_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void*) {
-  const int level = GetCurrentTransactionNestLevel();
-  auto& list = removals();
-  if (event == SUBXACT_EVENT_COMMIT_SUB)
-    for (Removal& removal : list) removal.level = std::min(removal.level, level - 1);
-  if (event != SUBXACT_EVENT_ABORT_SUB) return;
-  for (const Removal& removal : list)
-    if (removal.level >= level && !removal.at_commit)
-      remove_files(removal.relid, removal.base_file, removal.redo_file, removal.memory);
-  std::erase_if(list, [level](const Removal& removal) { return removal.level >= level; });
-}
-
 void note_removal(Removal removal) {
-  static bool is_registered = false;
-  if (!is_registered) {
-    boundary::guard([] {
-      RegisterXactCallback(on_transaction, nullptr);
-      RegisterSubXactCallback(on_subtransaction, nullptr);
-    });
-    is_registered = true;
-  }
-  removal.level = boundary::guard([] { return GetCurrentTransactionNestLevel(); });
+  guard([] { watch_transactions(); });
+  removal.level = guard([] { return GetCurrentTransactionNestLevel(); });
   removals().push_back(std::move(removal));
 }
 
@@ -127,6 +100,27 @@ void compare_definition(Relation relation) {
 }
 
 }  // namespace
+
+void settle_files(XactEvent event) {
+  if (event == XACT_EVENT_PRE_PREPARE) refuse_prepare();
+  if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT) return;
+  for (const Removal& removal : removals())
+    if (removal.at_commit == (event == XACT_EVENT_COMMIT))
+      remove_files(removal.relid, removal.base_file, removal.redo_file, removal.memory);
+  removals().clear();
+}
+
+void settle_files_of_subtransaction(SubXactEvent event) {
+  const int level = GetCurrentTransactionNestLevel();
+  auto& list = removals();
+  if (event == SUBXACT_EVENT_COMMIT_SUB)
+    for (Removal& removal : list) removal.level = std::min(removal.level, level - 1);
+  if (event != SUBXACT_EVENT_ABORT_SUB) return;
+  for (const Removal& removal : list)
+    if (removal.level >= level && !removal.at_commit)
+      remove_files(removal.relid, removal.base_file, removal.redo_file, removal.memory);
+  std::erase_if(list, [level](const Removal& removal) { return removal.level >= level; });
+}
 
 void check_definition(Relation relation) {
   boundary::entry([relation] { compare_definition(relation); });

@@ -14,4 +14,8 @@ void check_definition(Relation relation);
 /// Removes a table's files when the transaction commits.
 void drop_files(Oid relid, const Options& options);
 
+/// For watch_transactions(): removes files, and empties the memory of their tables.
+void settle_files(XactEvent event);
+void settle_files_of_subtransaction(SubXactEvent event);
+
 }  // namespace strom::pg::store

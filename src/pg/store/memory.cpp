@@ -224,10 +224,7 @@ bool grow_memory(void* context, uint64_t offset, uint64_t bytes) {
     const uint64_t behind = is_dense && bytes >= kHugePage ? kHugePage - 1 : 0;
     ::strom::store::collapse(table->memory, offset - before, offset + bytes + behind);
   }
-  int error;
-  do error = posix_fallocate(table->descriptor, static_cast<off_t>(offset), static_cast<off_t>(bytes));
-  while (error == EINTR);
-  return error == 0;
+  return ::strom::store::allocate(table->descriptor, offset, bytes);
 }
 
 void shrink_memory(void* context, uint64_t offset, uint64_t bytes) {

@@ -28,15 +28,16 @@ namespace {
 constexpr const char* kSuffix = ".kv.";
 constexpr uint32_t kClassBits = 8;
 
+bool allocate(int descriptor, uint8_t* memory, uint64_t offset, uint64_t bytes) {
+  // Before the file gets small pages there, which would have to be copied. What is in front has memory already.
+  ::strom::store::collapse(memory, offset - offset % ::strom::store::kHugePage, offset + bytes);
+  return ::strom::store::allocate(descriptor, offset, bytes);
+}
+
 /// A Grow function for region::Writer; `context` points to the Region, which has the descriptor.
 bool grow_region(void* context, uint64_t offset, uint64_t bytes) {
   const auto* region = static_cast<const Region*>(context);
-  int error;
-  do error = posix_fallocate(region->descriptor, static_cast<off_t>(offset), static_cast<off_t>(bytes));
-  while (error == EINTR);
-  // the parts before have memory already
-  if (error == 0) ::strom::store::collapse(region->memory, offset - offset % ::strom::store::kHugePage, offset + bytes);
-  return error == 0;
+  return allocate(region->descriptor, region->memory, offset, bytes);
 }
 
 std::string path_of(const Table* table, uint32_t number) {
@@ -134,10 +135,14 @@ void make_region(Table* table, uint32_t number) {
     throw_if_failed(base::os_error(error, "could not set the size of file \"" + path + "\""));
   }
   uint8_t* memory = map_file(descriptor, geometry.file_bytes);
+  // Before anything reads the header.
+  if (!allocate(descriptor, memory, 0, geometry.extents_offset)) {
+    munmap(memory, geometry.file_bytes);
+    close(descriptor);
+    throw_if_failed(Status(ErrorCode::kOutOfMemory, "no memory is left for the published region of a store table"));
+  }
   table->region = new Region{number, descriptor, geometry.file_bytes, memory,
                              region::Writer(memory, &table->shared->region_writer)};
-  if (!grow_region(table->region, 0, geometry.extents_offset))
-    throw_if_failed(Status(ErrorCode::kOutOfMemory, "no memory is left for the published region of a store table"));
   // Generations go on where the previous region's have ended: a client may compare with one of those.
   const uint32_t generation = table->shared->region_writer.generation;
   table->shared->region_writer = {};
@@ -188,13 +193,19 @@ void retire_region(const Table* table, region::State state) {
   retire_region_file(path_of(table, number), state);
 }
 
-/// The transaction still has the table to itself. Changes of it that are taken back later give their extents back to
-/// the mapping.
+/// The transaction still has the table to itself.
 void lose_region(const Table* table) {
   if (table->shared->region != 0) retire_region(table, region::State::kMoved);
 }
 
-void on_transaction(XactEvent event, void*) {
+void lose_at_abort(const Table* table) {
+  guard([] { watch_transactions(); });
+  doubtful().push_back({table, guard([] { return GetCurrentTransactionNestLevel(); })});
+}
+
+}  // namespace
+
+void settle_regions(XactEvent event) {
   if (event == XACT_EVENT_PRE_PREPARE && !doubtful().empty())
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("cannot PREPARE a transaction that has altered store tables")));
@@ -204,7 +215,7 @@ void on_transaction(XactEvent event, void*) {
   doubtful().clear();
 }
 
-void on_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void*) {
+void settle_regions_of_subtransaction(SubXactEvent event) {
   const int level = GetCurrentTransactionNestLevel();
   if (event == SUBXACT_EVENT_COMMIT_SUB)
     for (Doubtful& one : doubtful()) one.level = std::min(one.level, level - 1);
@@ -213,19 +224,6 @@ void on_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, v
     if (one.level >= level) lose_region(one.table);
   std::erase_if(doubtful(), [level](const Doubtful& one) { return one.level >= level; });
 }
-
-void lose_at_abort(const Table* table) {
-  static bool is_registered = false;
-  if (!is_registered)
-    guard([] {
-      RegisterXactCallback(on_transaction, nullptr);
-      RegisterSubXactCallback(on_subtransaction, nullptr);
-    });
-  is_registered = true;
-  doubtful().push_back({table, guard([] { return GetCurrentTransactionNestLevel(); })});
-}
-
-}  // namespace
 
 void unmap_region(Table* table) {
   if (table->region == nullptr) return;

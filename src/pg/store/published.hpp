@@ -38,6 +38,10 @@ void unmap_region(Table* table);
 /// transaction has changes). May throw.
 void follow_kv_option(Table* table, Relation relation);
 
+/// For watch_transactions(): takes regions of definitions that are taken back from their clients. May ereport.
+void settle_regions(XactEvent event);
+void settle_regions_of_subtransaction(SubXactEvent event);
+
 /// Microseconds since 1970, for Writer::beat().
 uint64_t now_us();
 

@@ -5,6 +5,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/store/change.hpp"
 #include "pg/store/checkpoint.hpp"
+#include "pg/store/files.hpp"
 #include "pg/store/published.hpp"
 #include "pg/store/redo.hpp"
 #include "pg/store/server_headers.hpp"
@@ -343,7 +344,7 @@ void leave_gate(Changes* changes) {
   changes->is_gated = false;
 }
 
-void on_transaction(XactEvent event, void*) {
+void settle_changes(XactEvent event) {
   if (all_changes == nullptr) return;
   switch (event) {
     case XACT_EVENT_PRE_COMMIT: before_commit(); break;
@@ -351,8 +352,7 @@ void on_transaction(XactEvent event, void*) {
       for (Changes* changes = all_changes; changes != nullptr; changes = changes->next) {
         drop_next_extent(changes);
         give_back_spare(changes);
-        // The transaction may have dropped the table. Rows that read as zeros would not fit into their records.
-        if (!changes->table->is_dropped()) publish(changes);
+        publish(changes);
         leave_gate(changes);
       }
       all_changes = nullptr;
@@ -398,7 +398,7 @@ void forget_unchanged_tables() {
   }
 }
 
-void on_subtransaction(SubXactEvent event, SubTransactionId own, SubTransactionId parent, void*) {
+void settle_changes_of_subtransaction(SubXactEvent event, SubTransactionId own, SubTransactionId parent) {
   for (Changes* changes = all_changes; changes != nullptr; changes = changes->next) {
     if (event == SUBXACT_EVENT_ABORT_SUB)
       while (changes->count != 0 && changes->list[changes->count - 1].subtransaction >= own) undo_last(changes);
@@ -410,17 +410,24 @@ void on_subtransaction(SubXactEvent event, SubTransactionId own, SubTransactionI
   if (event == SUBXACT_EVENT_ABORT_SUB) forget_unchanged_tables();
 }
 
-void register_callbacks() {
-  static bool is_registered = false;
-  if (is_registered) return;
-  is_registered = true;
-  RegisterXactCallback(on_transaction, nullptr);
-  RegisterSubXactCallback(on_subtransaction, nullptr);
+// Changes come first: they are undone in regions and memory that the others empty. An emptied file would get pages
+// again, or the process would end where no memory is left.
+
+void on_transaction(XactEvent event, void*) {
+  settle_changes(event);
+  settle_regions(event);
+  settle_files(event);
+}
+
+void on_subtransaction(SubXactEvent event, SubTransactionId own, SubTransactionId parent, void*) {
+  settle_changes_of_subtransaction(event, own, parent);
+  settle_regions_of_subtransaction(event);
+  settle_files_of_subtransaction(event);
 }
 
 Changes* begin_changes(Table* table) {
   constexpr uint64_t kFirst = 8;
-  register_callbacks();
+  watch_transactions();
   // The commit holds the gates of all of them, and PostgreSQL has room for 200 such locks. More would be noticed too
   // late.
   constexpr int kMostTables = 100;
@@ -477,6 +484,14 @@ void reserve_record(Changes* changes, uint64_t bytes) {
 }
 
 }  // namespace
+
+void watch_transactions() {
+  static bool is_registered = false;
+  if (is_registered) return;
+  is_registered = true;
+  RegisterXactCallback(on_transaction, nullptr);
+  RegisterSubXactCallback(on_subtransaction, nullptr);
+}
 
 void prepare_change(Table* table, uint64_t redo_bytes, uint64_t record_bytes) {
   Changes* changes = changes_of(table);

@@ -12,6 +12,9 @@ struct Change {
   SubTransactionId subtransaction;
 };
 
+/// Has this session's transactions end, from now on, with what store tables need: changes, regions, files.
+void watch_transactions();
+
 /// Makes room for one more change of the table, so that note_change() cannot fail. The first change of a transaction
 /// fails on read-only servers. `redo_bytes`: upper limit of the change's redo. `record_bytes`: size of the new row in
 /// the published region; 0 = no row or no region.
