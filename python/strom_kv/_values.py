@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import operator
 import struct
 import uuid
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
@@ -231,13 +232,15 @@ def arrow_array(column: Column, stored: Any) -> Any:
 
 def key_bytes(column: Column, key: Any) -> bytes:
     """A key in the stored form of its column. bytes are used unchanged."""
-    if isinstance(key, bytes):
-        return key
+    if isinstance(key, (bytes, bytearray, memoryview)):
+        return bytes(key)
     kind = column.type_id
     try:
         if kind in (INT2, INT4, INT8, OID):
-            return struct.pack({INT8: "<q", OID: "<Q"}.get(kind, "<i"), int(key))
+            return struct.pack({INT8: "<q", OID: "<Q"}.get(kind, "<i"), int(key) if isinstance(key, str) else operator.index(key))
         if kind in (TEXT, VARCHAR):
+            if key is None:
+                raise TypeError("NULL is no key")
             return str(key).encode()
         if kind == UUID:
             return (key if isinstance(key, uuid.UUID) else uuid.UUID(str(key))).bytes

@@ -219,11 +219,18 @@ class Table:
     def scan(self) -> Iterator[Dict[str, Any]]:
         """All rows, in no particular order. Rows that the server moves meanwhile may be returned twice or not at
         all."""
-        reader = _Reader(self._current())
         library, row = lib.library(), lib.Row()
+        reader = _Reader(self._current())
         library.stromkv_scan_begin(reader.reader)
-        while (status := library.stromkv_scan_next(reader.reader, ctypes.byref(row))) == lib.OK:
+        status = library.stromkv_scan_next(reader.reader, ctypes.byref(row))
+        if status == lib.MOVED:
+            self._attach_again(reader.region)
+            reader = _Reader(self._current())
+            library.stromkv_scan_begin(reader.reader)
+            status = library.stromkv_scan_next(reader.reader, ctypes.byref(row))
+        while status == lib.OK:
             yield reader.region.shape.row(stored_row(row))
+            status = library.stromkv_scan_next(reader.reader, ctypes.byref(row))
         if status != lib.NOT_FOUND:
             raise lib.failure(status)
 

@@ -65,6 +65,22 @@ stromkv_status give_up(stromkv_session* session, stromkv_status status, std::str
   return status;
 }
 
+/// Begins a call. The error of a session that has ended stays.
+void begin_call(stromkv_session* session) {
+  session->output.clear();
+  if (session->channel.is_open()) session->error.clear();
+}
+
+/// Says what is wrong with an argument.
+stromkv_status refuse(stromkv_session* session, stromkv_status status, const char* what) {
+  if (session->channel.is_open()) session->error = what;
+  return status;
+}
+
+constexpr const char* kTooLong = "a row takes at most 4 MB in a message";
+constexpr const char* kNoKey = "a key has at most 2000 bytes";
+constexpr const char* kNoValue = "a value has no bytes, or a form that is not known";
+
 /// Receives the next answer, whose body is in session->input.
 stromkv_status receive_answer(stromkv_session* session, message::Answer* answer) {
   for (;;) {
@@ -203,10 +219,10 @@ stromkv_status change(stromkv_session* session, Kind kind, uint32_t generation, 
                       uint32_t* number) {
   if (session == nullptr || values == nullptr) return STROMKV_INVALID;
   for (size_t i = 0; i < session->columns.size(); ++i)
-    if (!is_valid(values[i])) return STROMKV_INVALID;
+    if (!is_valid(values[i])) return refuse(session, STROMKV_INVALID, kNoValue);
   return guarded([&] {
-    session->output.clear();
-    if (!append_row(session, kind, generation, values)) return STROMKV_BAD_VALUE;
+    begin_call(session);
+    if (!append_row(session, kind, generation, values)) return refuse(session, STROMKV_BAD_VALUE, kTooLong);
     stromkv_status result = STROMKV_OK;
     const stromkv_status status = exchange(session, kind, 1, [&](size_t, const message::Answer& answer) {
       result = status_of(answer.outcome);
@@ -339,7 +355,7 @@ stromkv_status stromkv_session_get_many(stromkv_session* session, const stromkv_
   if (session == nullptr || ((keys == nullptr || rows == nullptr) && count != 0)) return STROMKV_INVALID;
   if (count > kTogether) return STROMKV_INVALID;
   for (size_t i = 0; i < count; ++i)
-    if (!is_valid(keys[i])) return STROMKV_INVALID;
+    if (!is_valid(keys[i])) return refuse(session, STROMKV_INVALID, kNoKey);
   return guarded([&] {
     message::Request request;
     request.kind = Kind::kGetMany;
@@ -349,7 +365,7 @@ stromkv_status stromkv_session_get_many(stromkv_session* session, const stromkv_
       request.keys.push_back(view(keys[i]));
       session->keys.append(request.keys.back());
     }
-    session->output.clear();
+    begin_call(session);
     message::append_request(request, &session->output);
     const char* key = session->keys.data();
     stromkv_status worst = STROMKV_OK;
@@ -391,8 +407,9 @@ stromkv_status stromkv_session_put_many(stromkv_session* session, const stromkv_
   if (session == nullptr || ((values == nullptr || statuses == nullptr) && count != 0)) return STROMKV_INVALID;
   const size_t columns = session->columns.size();
   for (size_t i = 0; i < count * columns; ++i)
-    if (!is_valid(values[i])) return STROMKV_INVALID;
+    if (!is_valid(values[i])) return refuse(session, STROMKV_INVALID, kNoValue);
   return guarded([&] {
+    begin_call(session);
     stromkv_status worst = STROMKV_OK;
     std::vector<size_t> asked;
     for (size_t begin = 0; begin < count; begin += kTogether) {
@@ -403,7 +420,7 @@ stromkv_status stromkv_session_put_many(stromkv_session* session, const stromkv_
         if (append_row(session, Kind::kPut, 0, values + i * columns))
           asked.push_back(i);
         else
-          worst = STROMKV_BAD_VALUE;
+          worst = refuse(session, STROMKV_BAD_VALUE, kTooLong);
       }
       const stromkv_status status =
           exchange(session, Kind::kPut, asked.size(), [&](size_t i, const message::Answer& answer) {
@@ -427,9 +444,10 @@ stromkv_status stromkv_session_compare_and_set(stromkv_session* session, const s
 }
 
 stromkv_status stromkv_session_delete(stromkv_session* session, stromkv_key key) {
-  if (session == nullptr || !is_valid(key)) return STROMKV_INVALID;
+  if (session == nullptr) return STROMKV_INVALID;
+  if (!is_valid(key)) return refuse(session, STROMKV_INVALID, kNoKey);
   return guarded([&] {
-    session->output.clear();
+    begin_call(session);
     message::append_request({Kind::kDelete, session->next_tag++, 0, {view(key)}, {}}, &session->output);
     stromkv_status result = STROMKV_OK;
     const stromkv_status status = exchange(
@@ -441,7 +459,7 @@ stromkv_status stromkv_session_delete(stromkv_session* session, stromkv_key key)
 stromkv_status stromkv_session_statistics(stromkv_session* session, stromkv_server_statistics* statistics) {
   if (session == nullptr || statistics == nullptr) return STROMKV_INVALID;
   return guarded([&] {
-    session->output.clear();
+    begin_call(session);
     message::append_request({Kind::kStatistics, session->next_tag++, 0, {}, {}}, &session->output);
     stromkv_status result = STROMKV_OK;
     const stromkv_status status = exchange(session, Kind::kStatistics, 1, [&](size_t, const message::Answer& answer) {

@@ -452,6 +452,8 @@ stromkv_status stromkv_get(stromkv_reader* reader, stromkv_key key, stromkv_row*
 
 stromkv_status stromkv_get_many(stromkv_reader* reader, const stromkv_key* keys, stromkv_row* rows, size_t count) {
   if (reader == nullptr || ((keys == nullptr || rows == nullptr) && count != 0)) return STROMKV_INVALID;
+  for (size_t i = 0; i < count; ++i)
+    if (keys[i].data == nullptr && keys[i].bytes != 0) return STROMKV_INVALID;
   if (reader->far == nullptr)
     if (const stromkv_status look = look_sometimes(reader); look != STROMKV_OK) return look;
   stromkv_status worst = STROMKV_OK;

@@ -3,6 +3,7 @@
 values; changes; errors; tables that move and go."""
 import contextlib
 import datetime
+import decimal
 import os
 import pathlib
 import random
@@ -143,9 +144,16 @@ def changes():
             equal((error.sqlstate, error.status), ("23514", 16), "SQLSTATE and status")
         raises(lambda: table.get("x"), ValueError, "no value of the key's type, integer", "a key of another type")
         raises(lambda: table.get(1 << 40), ValueError, "no value of the key's type", "a key that is too large")
+        for key in (1.0, decimal.Decimal(1), None, float("inf")):
+            raises(lambda: table.get(key), ValueError, "no value of the key's type", f"{key!r} is no integer")
+        equal(table.get(bytearray(b"\1\0\0\0"))["n"], 7, "a key's bytes")
+        for error, call, text in ((strom_kv.BadValue, lambda: session.put({"id": 3, "note": "x" * 5_000_000}), "4 MB"),
+                                  (strom_kv.StoreError, lambda: session.get(b"x" * 3000), "2000 bytes")):
+            raises(call, error, text, "the error is that of the call, not of the one before")
         ok(session.statistics()["rows"] == 401, "statistics", session.statistics())
         row, generation = session.get_versioned(1)
         query("UPDATE t SET n = n WHERE id = 1; SELECT pgstrom.kv_rotate('t')", DB)
+        equal(len(list(table.scan())), 401, "all rows of a region that was made anew")
         raises(lambda: session.compare_and_set({**row, "n": 8}, generation), strom_kv.Conflict, "", "an older generation, after a rotation")
         query("ALTER SYSTEM SET default_transaction_read_only = on", DB)
         query("SELECT pg_reload_conf()", DB)

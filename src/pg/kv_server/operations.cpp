@@ -228,11 +228,15 @@ Verdict open_for(const store::Grant& grant, OpenTable* open) {
   const Verdict gone =
       fail(Outcome::kGone, ERRCODE_UNDEFINED_TABLE, "the table is gone, or has no published region any more");
   open->relation = try_relation_open(grant.relation, RowExclusiveLock);
-  if (open->relation == nullptr || !store::is_store_table(open->relation)) return gone;
-  open->table = store::open_table(open->relation);
-  if (!open->table->options.kv_access || open->table->key() < 0) return gone;
-  const store::Region* region = store::region_of(open->table);
-  return region == nullptr ? gone : Verdict{};
+  if (open->relation == nullptr) return gone;
+  if (store::is_store_table(open->relation)) {
+    open->table = store::open_table(open->relation);
+    const bool is_served = open->table->options.kv_access && open->table->key() >= 0;
+    if (is_served && store::region_of(open->table) != nullptr) return {};
+  }
+  relation_close(open->relation, NoLock);
+  open->relation = nullptr;
+  return gone;
 }
 
 Verdict check_rights(const store::Grant& grant, Kind kind) {

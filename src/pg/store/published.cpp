@@ -332,6 +332,8 @@ void follow_kv_option(Table* table, Relation relation) {
     is_right = description == rows::encode_shape(table->shape) &&
                header.checksum_kind == static_cast<uint32_t>(table->options.checksum);
   }
+  // Without a region, another session may make one by the options before this transaction, while it is prepared.
+  is_right = is_right && !lacks_region(table);
   if (is_right || !guard([relation] { return CheckRelationLockedByMe(relation, AccessExclusiveLock, true); })) return;
   if (has_changes(table))
     guard([table] {
