@@ -216,21 +216,23 @@ class Table:
         shape, found = self._rows(wanted)
         return in_form(shape, found, form)
 
+    def _begin_scan(self, row: Any) -> Tuple[_Reader, int]:
+        """A reader at its first row, and the status of that."""
+        reader = _Reader(self._current())
+        lib.library().stromkv_scan_begin(reader.reader)
+        return reader, lib.library().stromkv_scan_next(reader.reader, ctypes.byref(row))
+
     def scan(self) -> Iterator[Dict[str, Any]]:
         """All rows, in no particular order. Rows that the server moves meanwhile may be returned twice or not at
         all."""
-        library, row = lib.library(), lib.Row()
-        reader = _Reader(self._current())
-        library.stromkv_scan_begin(reader.reader)
-        status = library.stromkv_scan_next(reader.reader, ctypes.byref(row))
+        row = lib.Row()
+        reader, status = self._begin_scan(row)
         if status == lib.MOVED:
             self._attach_again(reader.region)
-            reader = _Reader(self._current())
-            library.stromkv_scan_begin(reader.reader)
-            status = library.stromkv_scan_next(reader.reader, ctypes.byref(row))
+            reader, status = self._begin_scan(row)
         while status == lib.OK:
             yield reader.region.shape.row(stored_row(row))
-            status = library.stromkv_scan_next(reader.reader, ctypes.byref(row))
+            status = lib.library().stromkv_scan_next(reader.reader, ctypes.byref(row))
         if status != lib.NOT_FOUND:
             raise lib.failure(status)
 

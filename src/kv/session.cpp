@@ -244,7 +244,7 @@ namespace strom::kv {
 
 stromkv_status read_region(stromkv_session* session, std::span<const store::region::Piece> pieces, uint32_t* number) {
   return guarded([&] {
-    session->output.clear();
+    begin_call(session);
     std::vector<size_t> ends;  // ends of each message's pieces
     for (size_t begin = 0; begin < pieces.size();) {
       message::Request request;
@@ -283,7 +283,7 @@ stromkv_status read_region(stromkv_session* session, std::span<const store::regi
 
 stromkv_status ask_far_memory(stromkv_session* session, store::message::FarMemory* memory, uint32_t* number) {
   return guarded([&] {
-    session->output.clear();
+    begin_call(session);
     message::append_request({Kind::kFarMemory, session->next_tag++, 0, {}, {}}, &session->output);
     stromkv_status result = STROMKV_OK;
     const stromkv_status status = exchange(session, Kind::kFarMemory, 1, [&](size_t, const message::Answer& answer) {

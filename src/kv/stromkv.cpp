@@ -306,6 +306,8 @@ stromkv_status look_sometimes(stromkv_reader* reader) {
   return reader->calls++ % kLooks == 0 ? look_at_clock(*reader->table) : STROMKV_OK;
 }
 
+bool has_bytes(stromkv_key key) { return key.data != nullptr || key.bytes == 0; }
+
 /// Gets one row; the buffer grows as needed.
 stromkv_status get(stromkv_reader* reader, stromkv_key key, Buffer* buffer, stromkv_row* row) {
   constexpr int kGrowths = 100;  // a torn size is a wrong guess
@@ -437,7 +439,7 @@ stromkv_status stromkv_reader_open(const stromkv* table, stromkv_reader** reader
 void stromkv_reader_close(stromkv_reader* reader) { delete reader; }
 
 stromkv_status stromkv_get(stromkv_reader* reader, stromkv_key key, stromkv_row* row) {
-  if (reader == nullptr || row == nullptr || (key.data == nullptr && key.bytes != 0)) return STROMKV_INVALID;
+  if (reader == nullptr || row == nullptr || !has_bytes(key)) return STROMKV_INVALID;
   try {
     if (reader->far != nullptr) {
       const stromkv_status status = get_far(reader, &key, row, 1, [reader](size_t) { return &reader->buffers[0]; });
@@ -453,7 +455,7 @@ stromkv_status stromkv_get(stromkv_reader* reader, stromkv_key key, stromkv_row*
 stromkv_status stromkv_get_many(stromkv_reader* reader, const stromkv_key* keys, stromkv_row* rows, size_t count) {
   if (reader == nullptr || ((keys == nullptr || rows == nullptr) && count != 0)) return STROMKV_INVALID;
   for (size_t i = 0; i < count; ++i)
-    if (keys[i].data == nullptr && keys[i].bytes != 0) return STROMKV_INVALID;
+    if (!has_bytes(keys[i])) return STROMKV_INVALID;
   if (reader->far == nullptr)
     if (const stromkv_status look = look_sometimes(reader); look != STROMKV_OK) return look;
   stromkv_status worst = STROMKV_OK;

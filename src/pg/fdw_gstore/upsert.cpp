@@ -98,7 +98,8 @@ Statements* statements_for(Relation relation, Oid row_type, TupleDesc row, const
   return known;
 }
 
-void require_key(const store::Table* table, Relation relation) {
+/// The column of the table's key. An error if there is none that a row can be given.
+const FormData_pg_attribute* key_of(const store::Table* table, Relation relation) {
   if (table->key() < 0)
     ereport(ERROR, (errcode(ERRCODE_INVALID_TABLE_DEFINITION),
                     errmsg("store table \"%s\" has no primary key", RelationGetRelationName(relation))));
@@ -108,6 +109,7 @@ void require_key(const store::Table* table, Relation relation) {
                     errmsg("the primary key \"%s\" of store table \"%s\" is a generated column", NameStr(key->attname),
                            RelationGetRelationName(relation)),
                     errhint("Use INSERT and UPDATE.")));
+  return key;
 }
 
 bool changes_a_row(SPIPlanPtr plan, Datum row, int wanted) {
@@ -122,9 +124,7 @@ bool upsert(Oid relid, Datum row, Oid row_type) {
                     errhint("Cast the row to the table's type, as in ROW(…)::name_of_the_table.")));
   Relation relation = strom::pg::fdw_gstore::open_named_table(relid, RowExclusiveLock);
   const store::Table* table = store::open_table(relation);
-  require_key(table, relation);
-  const int attribute = table->key_column().attnum - 1;
-  const char* key_name = pstrdup(NameStr(TupleDescAttr(RelationGetDescr(relation), attribute)->attname));
+  const char* key_name = pstrdup(NameStr(key_of(table, relation)->attname));
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
   TupleDesc description = lookup_rowtype_tupdesc_domain(row_type, -1, false);
   const Statements* statements = statements_for(relation, row_type, description, key_name);
