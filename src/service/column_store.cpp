@@ -135,9 +135,11 @@ std::vector<ColumnRow> ColumnStore::find(uint32_t session, const FindColumns& re
   std::vector<ColumnRow> rows(names.size());
   const std::lock_guard lock(mutex_);
   for (size_t i = 0; i < names.size(); ++i) {
-    age();
+    if (!request.only_older) age();
     ColumnRow& row = rows[i];
     const auto found = by_name_.find(names[i]);
+    if (request.only_older && (found == by_name_.end() || found->second->generation >= request.generations[i]))
+      continue;
     if (found == by_name_.end()) {
       ++missed_;
       const double uses = count_miss(names[i]);
@@ -146,14 +148,14 @@ std::vector<ColumnRow> ColumnStore::find(uint32_t session, const FindColumns& re
       continue;
     }
     Entry* entry = found->second;
-    count_use(entry);
+    if (!request.only_older) count_use(entry);
     const bool is_older = entry->is_ready && entry->generation < request.generations[i];
     const bool is_busy = entry->update != 0 || entry->writers > 0;
     if (!entry->is_ready || (is_older && is_busy) || !pin(entry)) {
-      ++missed_;
+      if (!request.only_older) ++missed_;
       continue;
     }
-    ++found_;
+    if (!request.only_older) ++found_;
     ++pins_[session][entry->number];
     row = {kColumnIsCached, entry->number, reinterpret_cast<uint64_t>(entry->region->device()), entry->bytes,
            entry->shape};

@@ -94,7 +94,7 @@ void fields(F& f, M& m) {
   } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, uint64_t>) {
     f(m);
   } else if constexpr (std::is_same_v<T, FindColumns>) {
-    f(m.names), f(m.generations);
+    f(m.names), f(m.generations), f(m.only_older);
   } else if constexpr (std::is_same_v<T, ColumnRow>) {
     f(m.state), f(m.number), f(m.address), f(m.bytes), f(m.shape);
     f(m.generation), f(m.update);

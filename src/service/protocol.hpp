@@ -14,7 +14,7 @@
 namespace strom::service {
 
 inline constexpr uint32_t kMagic = 0x53475453;  // "STGS"
-inline constexpr uint16_t kProtocolVersion = 6;
+inline constexpr uint16_t kProtocolVersion = 7;
 inline constexpr size_t kMaxMessageBytes = 32768;  // with the header
 inline constexpr size_t kMaxDescriptors = 16;
 inline constexpr size_t kMaxNameBytes = 64;
@@ -119,6 +119,9 @@ struct Devices {
 struct FindColumns {
   std::vector<std::string> names;
   std::vector<uint64_t> generations;  // that are asked for, one for each name
+  // Only for copies of an earlier generation, to be brought up to date before a query asks for them. It is no use of
+  // the columns. All others are unknown then.
+  bool only_older = false;
 };
 
 inline constexpr uint8_t kColumnIsUnknown = 0, kColumnIsCached = 1, kColumnIsWanted = 2, kColumnIsOlder = 3;

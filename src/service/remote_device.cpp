@@ -173,9 +173,20 @@ void RemoteDevice::settle(std::vector<SettledColumn> columns) {
 }
 
 Result<std::vector<FoundColumn>> RemoteDevice::find(const std::vector<ColumnName>& names, const KeepGoing& keep_going) {
+  return find_all(names, false, keep_going);
+}
+
+Result<std::vector<FoundColumn>> RemoteDevice::find_older(const std::vector<ColumnName>& names,
+                                                          const KeepGoing& keep_going) {
+  return find_all(names, true, keep_going);
+}
+
+Result<std::vector<FoundColumn>> RemoteDevice::find_all(const std::vector<ColumnName>& names, bool only_older,
+                                                        const KeepGoing& keep_going) {
   std::vector<FoundColumn> found;
   for (size_t i = 0; i < names.size(); i += kColumnsPerMessage) {
     FindColumns request;
+    request.only_older = only_older;
     for (size_t k = i; k < std::min(names.size(), i + kColumnsPerMessage); ++k) {
       request.names.push_back(names[k].name);
       request.generations.push_back(names[k].generation);

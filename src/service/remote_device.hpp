@@ -63,6 +63,10 @@ class RemoteDevice final : public engine::device::Device, private engine::device
 
   Result<std::vector<engine::device::FoundColumn>> find(const std::vector<engine::device::ColumnName>& names,
                                                         const KeepGoing& keep_going) override;
+  Result<std::vector<engine::device::FoundColumn>> find_older(const std::vector<engine::device::ColumnName>& names,
+                                                              const KeepGoing& keep_going) override;
+  Result<std::vector<engine::device::FoundColumn>> find_all(const std::vector<engine::device::ColumnName>& names,
+                                                            bool only_older, const KeepGoing& keep_going);
   Result<engine::device::FoundColumn> find_mirrored(const std::string& name, const KeepGoing& keep_going) override;
   Result<std::vector<std::unique_ptr<engine::device::DeviceRegion>>> make_room(
       const std::vector<engine::device::OfferedColumn>& columns, const KeepGoing& keep_going) override;

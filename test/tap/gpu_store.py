@@ -4,6 +4,7 @@ not written to is not copied again. Servers of its own, with the device of test/
 released holds nonsense."""
 import os
 import random
+import re
 import threading
 import time
 
@@ -43,7 +44,7 @@ def create(session, version):
     session.execute(f"""
         CREATE FOREIGN TABLE s (id int8, balance int4, place int4, speed float8, kind int2, mark pg_lsn, note text, price numeric(12,2))
           SERVER gstore_fdw OPTIONS (base_file '{files}/s{version}.base', redo_log_file '{files}/s{version}.redo', primary_key 'id',
-                                     max_num_rows '300000', durability 'async')""")
+                                     max_num_rows '300000', durability 'async', gpu_update_interval '86400')""")
     fill(session, version)
 
 
@@ -190,12 +191,76 @@ def blocks():
         one.close()
 
 
+def log_lines():
+    """Items, bytes and positions of the log that each line tells of."""
+    line = r"gstore_fdw: Log applied \(nitems=(\d+), length=(\d+), pos (\d+) => (\d+)\)"
+    return [tuple(map(int, found)) for found in re.findall(line, (server.data / "server.log").read_text(errors="replace"))]
+
+
+def renewals():
+    """Changes come to the GPU while no query waits for them: after gpu_update_interval, or beyond gpu_update_threshold."""
+    session, other = connect(), connect("cpu", enabled="off")
+    warm(session, FIXED[:1])
+    least = columns_of(session, FIXED[0])[1]
+
+    def change(start, rows):
+        other.execute("UPDATE s SET balance = balance + 1, place = place - 1 WHERE id BETWEEN %s AND %s", (start, start + rows - 1))
+
+    change(100, 300)
+    time.sleep(3)
+    equal(log_lines(), [], "nothing comes before its time")
+    ok(columns_of(session, FIXED[0])[1] > least + 10_000, "so a query brings it")
+    session.execute("ALTER FOREIGN TABLE s OPTIONS (SET gpu_update_interval '1')")
+    for i in range(5):
+        before = len(log_lines())
+        warm(session, FIXED[:1], 1)
+        change(1000 * i, 500)
+        ok(wait_until(lambda: len(log_lines()) > before, 15), f"changes come after the interval: {i}", log_lines()[-2:])
+        items, length, begin, end = log_lines()[-1]
+        ok(items >= 5 * 8 and length > 500 * 22 and begin < end, "as much as they are", items, length, begin, end)
+        equal(columns_of(session, FIXED[0])[1], least, "and the query brings nothing")
+        agree(session, FIXED[:2], "its answers")
+    positions = [(begin, end) for _, _, begin, end in log_lines()]
+    equal([begin for begin, _ in positions[1:]], [end for _, end in positions[:-1]], "positions follow each other")
+    # Nobody asks for the columns any more.
+    time.sleep(10)
+    before = len(log_lines())
+    change(2000, 500)
+    time.sleep(4)
+    equal(len(log_lines()), before, "nothing comes when no query uses the columns")
+    # 2 percent of 512 MB.
+    session.execute("ALTER FOREIGN TABLE s OPTIONS (SET gpu_update_interval '3600', ADD gpu_update_threshold '2')")
+    warm(session, FIXED[:1], 2)
+    before = len(log_lines())
+    change(5000, 200)
+    time.sleep(3)
+    equal(len(log_lines()), before, "little redo waits for the interval")
+    for i in range(10):
+        other.execute("UPDATE s SET balance = balance + 1 WHERE id %% 10 = %s", (i,))
+    ok(wait_until(lambda: len(log_lines()) > before, 15), "much of it does not")
+    agree(session, FIXED, "answers after it")
+    # Somebody who has locked the table does not wait for this.
+    session.execute("ALTER FOREIGN TABLE s OPTIONS (SET gpu_update_interval '1')")
+    warm(session, FIXED[:1], 1)
+    change(7000, 100)
+    other.execute("BEGIN; ALTER FOREIGN TABLE s OPTIONS (SET gpu_update_interval '5')")
+    time.sleep(3)
+    processes = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'pg_strom copies of store tables'"
+    equal(other.execute(processes).fetchone()[0], 0, "and nobody waits for the lock")
+    other.execute("ROLLBACK")
+    agree(session, FIXED, "answers")
+    session.execute("ALTER FOREIGN TABLE s OPTIONS (SET gpu_update_interval '86400', DROP gpu_update_threshold)")
+    session.close()
+    other.close()
+
+
 def crowd():
     """Writers move amounts, replace pairs of rows, and take changes back: every snapshot has the same sums."""
     wrong, looks = [], [0, 0]
     end = time.monotonic() + SECONDS
     look = "SELECT count(*), sum(balance), sum(place), sum(place * 1.0 * kind) FROM s WHERE id >= 0"
     session = connect("cpu")
+    session.execute("ALTER FOREIGN TABLE s OPTIONS (SET gpu_update_interval '1')")
     wanted = answer(session, look)
 
     def write(number):
@@ -236,6 +301,7 @@ def crowd():
     equal(wrong[:3], [], "sums of each snapshot while others write")
     ok(looks[0] > 5 and looks[1] > 5, "blocks without writes are kept, others are copied", looks)
     agree(connect(), ALL, "answers after it")
+    session.execute("ALTER FOREIGN TABLE s OPTIONS (SET gpu_update_interval '86400')")
     session.close()
 
 
@@ -262,5 +328,5 @@ def little_memory():
 files = folder("gpu_store")
 os.chmod(files, 0o777)
 server = Cluster(os.environ["STROM_PG_BINDIR"], TEST_DIR / "gpu_store_cluster", os.environ["STROM_SERVER_USER"], keeps_columns=True)
-gpu_cached.run(server, connect, module, make_tables, (what_stays, changes, blocks, crowd, deaths), little_memory, "gpu_store.log")
+gpu_cached.run(server, connect, module, make_tables, (what_stays, changes, blocks, renewals, crowd, deaths), little_memory, "gpu_store.log")
 done()

@@ -84,25 +84,40 @@ std::string CachedColumns::name_of(uint32_t column) const {
   return name.size() <= DeviceCache::kMostNameBytes ? name : std::string();
 }
 
-Status CachedColumns::take(const op::Morsel& morsel, const plan::Source& source, const std::vector<uint32_t>& columns,
-                           const Staging& staging, const Device::KeepGoing& keep_going, int32_t* corrupt_column) {
+CachedColumns::Asked CachedColumns::begin(const op::Morsel& morsel, const plan::Source& source,
+                                          const std::vector<uint32_t>& columns) {
   let_go();
-  DeviceCache* cache = device_->cache();
-  if (cache == nullptr || morsel.batch->origin == nullptr) return {};
+  Asked asked;
+  if (device_->cache() == nullptr || morsel.batch->origin == nullptr) return asked;
   batch_ = morsel.batch;
   whole_ = {batch_.get(), &source, &columns, morsel.begin, morsel.rows};
-  std::vector<uint32_t> asked;
-  std::vector<ColumnName> names;
   const uint64_t generation = columnar::generation_of(*batch_->origin);
   for (const uint32_t column : columns) {
     std::string name = name_of(column);
-    if (name.empty() || asked.size() == kMostAsked) continue;
-    asked.push_back(column);
-    names.push_back({std::move(name), generation});
+    if (name.empty() || asked.columns.size() == kMostAsked) continue;
+    asked.columns.push_back(column);
+    asked.names.push_back({std::move(name), generation});
   }
-  if (asked.empty()) return {};
   columns_.resize(batch_->columns.size());
-  STROM_ASSIGN(std::vector<FoundColumn> found, cache->find(names, keep_going));
+  return asked;
+}
+
+Status CachedColumns::renew(const op::Morsel& morsel, const plan::Source& source, const std::vector<uint32_t>& columns,
+                            const Staging& staging, const Device::KeepGoing& keep_going) {
+  const auto [asked, names] = begin(morsel, source, columns);
+  if (asked.empty()) return {};
+  STROM_ASSIGN(std::vector<FoundColumn> found, device_->cache()->find_older(names, keep_going));
+  std::vector<Older> older;
+  for (size_t i = 0; i < asked.size(); ++i)
+    if (found[i].is_older) take_older(asked[i], std::move(found[i]), &older);
+  return older.empty() ? Status::ok() : update(std::move(older), staging, keep_going);
+}
+
+Status CachedColumns::take(const op::Morsel& morsel, const plan::Source& source, const std::vector<uint32_t>& columns,
+                           const Staging& staging, const Device::KeepGoing& keep_going, int32_t* corrupt_column) {
+  const auto [asked, names] = begin(morsel, source, columns);
+  if (asked.empty()) return {};
+  STROM_ASSIGN(std::vector<FoundColumn> found, device_->cache()->find(names, keep_going));
   std::vector<Wanted> wanted;
   std::vector<Older> older;
   for (size_t i = 0; i < asked.size(); ++i) {
@@ -190,6 +205,7 @@ Status CachedColumns::update_some(Older* begin, Older* end, const DeviceRegion* 
   for (Older* column = begin; column != end; ++column) {
     const auto brought = static_cast<int64_t>(column->bytes);
     filled_bytes_ += brought;
+    updated_blocks_ += static_cast<int64_t>(column->blocks.size());
     found_bytes_ += std::max<int64_t>(0, static_cast<int64_t>(column->copied.bytes) - brought);
     device_->cache()->publish(*column->found.region, column->found.shape, columnar::generation_of(*batch_->origin));
     use(column->column, std::move(column->found.region), column->copied);

@@ -53,7 +53,10 @@ class DeviceCache {
   /// Returns for each name what is cached under it. Counts as a use of these columns. kDeviceLost; kCancelled.
   virtual Result<std::vector<FoundColumn>> find(const std::vector<ColumnName>& names,
                                                 const Device::KeepGoing& keep_going) = 0;
-  /// The same for something mirrored. Its host memory must not be written to.
+  /// The same for copies of an earlier generation only; nothing else is found. Counts as no use.
+  virtual Result<std::vector<FoundColumn>> find_older(const std::vector<ColumnName>& names,
+                                                      const Device::KeepGoing& keep_going) = 0;
+  /// find() for something mirrored. Its host memory must not be written to.
   virtual Result<FoundColumn> find_mirrored(const std::string& name, const Device::KeepGoing& keep_going) = 0;
   /// Returns memory for each of the columns, to be filled by a DeviceFill; nullptr where caching is not worth it, or
   /// somebody else fills the column. A region that is freed before it is published is forgotten. Errors as find().
@@ -76,6 +79,10 @@ class CachedColumns {
   /// those of the device but kOverBudget; kCorruptFile as slot_bytes().
   Status take(const op::Morsel& morsel, const plan::Source& source, const std::vector<uint32_t>& columns,
               const Staging& staging, const Device::KeepGoing& keep_going, int32_t* corrupt_column);
+  /// Brings cached columns of the morsel that are of an earlier generation up to date, for later queries. Errors:
+  /// those of the device but kOverBudget.
+  Status renew(const op::Morsel& morsel, const plan::Source& source, const std::vector<uint32_t>& columns,
+               const Staging& staging, const Device::KeepGoing& keep_going);
   /// Ends the use of the columns, so that the device may drop them.
   void let_go();
 
@@ -93,6 +100,8 @@ class CachedColumns {
   /// blocks that were copied count as put there, and the others as found.
   int64_t found_bytes() const { return found_bytes_; }
   int64_t filled_bytes() const { return filled_bytes_; }
+  /// Blocks that were copied to bring copies up to date.
+  int64_t updated_blocks() const { return updated_blocks_; }
 
  private:
   struct CachedColumn {
@@ -116,6 +125,12 @@ class CachedColumns {
     std::unique_ptr<DeviceRegion> room;
   };
 
+  /// The columns that may be cached, with their names.
+  struct Asked {
+    std::vector<uint32_t> columns;
+    std::vector<ColumnName> names;
+  };
+  Asked begin(const op::Morsel& morsel, const plan::Source& source, const std::vector<uint32_t>& columns);
   std::string name_of(uint32_t column) const;
   void take_older(uint32_t column, FoundColumn found, std::vector<Older>* older) const;
   Status update(std::vector<Older> older, const Staging& staging, const Device::KeepGoing& keep_going);
@@ -135,7 +150,7 @@ class CachedColumns {
   std::shared_ptr<const columnar::BatchView> batch_;
   ColumnSlice whole_{};  // the morsel
   std::vector<std::optional<CachedColumn>> columns_;
-  int64_t found_bytes_ = 0, filled_bytes_ = 0;
+  int64_t found_bytes_ = 0, filled_bytes_ = 0, updated_blocks_ = 0;
 };
 
 }  // namespace strom::engine::device

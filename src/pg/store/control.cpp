@@ -123,4 +123,11 @@ Oid relation_of_memory(const std::string& path) {
   return static_cast<Oid>(std::stoul(path.substr(path.rfind('.') + 1)));
 }
 
+std::vector<Oid> tables_with_memory(Oid database) {
+  std::vector<Oid> found;
+  for (const std::string& path : memory_of_cluster())
+    if (database_of_memory(path) == database) found.push_back(relation_of_memory(path));
+  return found;
+}
+
 }  // namespace strom::pg::store

@@ -57,5 +57,7 @@ void remove_memory(const std::string& path);
 /// The database to which a path of memory_of_cluster() belongs.
 Oid database_of_memory(const std::string& path);
 Oid relation_of_memory(const std::string& path);
+/// The tables of a database that have memory. May throw.
+std::vector<Oid> tables_with_memory(Oid database);
 
 }  // namespace strom::pg::store

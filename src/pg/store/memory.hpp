@@ -30,6 +30,17 @@ struct LogState {
   uint32_t has_ids;   // 1: rows of the base file name transactions
 };
 
+/// When the columns' copies in the memory of GPUs are brought up to date, see gpu_copies.hpp. Positions of the redo
+/// log.
+struct GpuCopies {
+  int64_t used_at;     // TimestampTz when a query last used copies; 0: never
+  uint64_t interval;   // microseconds; as the query found the table's options
+  uint64_t threshold;  // bytes of redo; likewise
+  uint64_t begun;      // the end of the log when a process was last started
+  int64_t begun_at;    // TimestampTz
+  uint64_t done;       // the copies have what was appended before
+};
+
 inline constexpr uint64_t kLogBuffer = 4 << 20;  // holds any record: log::kMaxRecord
 
 /// Locks in the memory. A session takes them in this order.
@@ -70,6 +81,7 @@ struct Shared {
   uint32_t wanted[2];            // 1: somebody has the turn of kGate, of kVersionLock
   rows::RowsState rows;
   LogState log;
+  GpuCopies gpu;                                      // atomic
   ::strom::store::region::WriterState region_writer;  // under kRegionLock
   LWLockPadded locks[kLockCount];
 };
@@ -118,7 +130,7 @@ struct Table {
 };
 
 inline constexpr uint64_t kMemoryMagic = 0x314D454D54535024, kHeaderBytes = sizeof(Shared) + kLogBuffer;
-inline constexpr uint32_t kMemoryVersion = 12;
+inline constexpr uint32_t kMemoryVersion = 13;
 
 /// True for a foreign table of the wrapper gstore_fdw. May ereport.
 bool is_store_table(Relation relation);

@@ -62,14 +62,6 @@ Datum argument_of(Oid database, RightsLook look) {
 }
 RightsLook look_of(Datum argument) { return static_cast<RightsLook>(DatumGetUInt64(argument) >> kLookShift); }
 
-/// The tables of this database that have memory. May throw.
-std::vector<Oid> tables_of(Oid database) {
-  std::vector<Oid> found;
-  for (const std::string& path : memory_of_cluster())
-    if (database_of_memory(path) == database) found.push_back(relation_of_memory(path));
-  return found;
-}
-
 }  // namespace
 
 void watch_roles() {
@@ -116,7 +108,7 @@ void strom_store_rights_worker_main(Datum argument) {
   const auto oid = static_cast<Oid>(DatumGetUInt64(argument));
   const bool is_routine = store::look_of(argument) == store::RightsLook::kRoutine;
   // A database that has been dropped cannot be connected to.
-  if (boundary::entry([oid] { return store::tables_of(oid).empty(); })) {
+  if (boundary::entry([oid] { return store::tables_with_memory(oid).empty(); })) {
     if (!is_routine) boundary::entry([] { store::note_done(); });
     proc_exit(0);
   }
@@ -124,7 +116,7 @@ void strom_store_rights_worker_main(Datum argument) {
   // Whoever comes to a table while this process waits for it, waits as well.
   boundary::guard([] { SetConfigOption("lock_timeout", "3s", PGC_SUSET, PGC_S_OVERRIDE); });
   boundary::entry([is_routine] {
-    const auto tables = store::tables_of(MyDatabaseId);
+    const auto tables = store::tables_with_memory(MyDatabaseId);
     const bool followed = store::run_for_each(tables, is_routine ? store::look_at_rights : store::follow_rights,
                                               "look at the readers of");
     // After an error, the store's worker starts another process later.

@@ -20,6 +20,7 @@
 #include "pg/store/control.hpp"
 #include "pg/store/failures.hpp"
 #include "pg/store/freeze.hpp"
+#include "pg/store/gpu_copies.hpp"
 #include "pg/store/memory_file.hpp"
 #include "pg/store/published.hpp"
 #include "pg/store/readers.hpp"
@@ -213,6 +214,14 @@ void serve_rights() {
       boundary::guard([database] { start_rights_worker(database, RightsLook::kRoutine); });
 }
 
+/// Has copies on GPUs brought up to date, where it is time. Throws.
+void serve_gpu_copies() {
+  std::set<Oid> databases;
+  for (const auto& [path, table] : tables())
+    if (begins_renewal(table.get())) databases.insert(database_of_memory(path));
+  for (const Oid database : databases) boundary::guard([database] { start_renewal_worker(database); });
+}
+
 void serve_all() {
   static int looks = 0;
   if (looks++ % kLooksForTables == 0) {
@@ -222,6 +231,7 @@ void serve_all() {
     CommitTransactionCommand();
     boundary::entry([] { serve_rights(); });
     boundary::entry([] { serve_recovery(); });
+    boundary::entry([] { serve_gpu_copies(); });
   }
   static int pauses = 0;
   const bool is_time_for_pages = pauses++ % kLooksForPages == 0;

@@ -48,6 +48,14 @@ class Keeper final : public device::DeviceCache {
     return found;
   }
 
+  Result<std::vector<device::FoundColumn>> find_older(const std::vector<device::ColumnName>& names,
+                                                      const device::Device::KeepGoing& keep_going) override {
+    STROM_ASSIGN(auto found, find(names, keep_going));
+    for (device::FoundColumn& column : found)
+      if (!column.is_older) column = {};
+    return found;
+  }
+
   Result<device::FoundColumn> find_mirrored(const std::string& name,
                                             const device::Device::KeepGoing& keep_going) override {
     STROM_ASSIGN(auto found, find({{name, 0}}, keep_going));

@@ -248,6 +248,34 @@ TEST_F(ColumnStoreTest, one_session_brings_an_older_one_up_to_date) {
   EXPECT_EQ(store_.reset(), 10 * kUnit);
 }
 
+TEST_F(ColumnStoreTest, only_older_ones_are_found_for_who_does_not_use_them) {
+  const auto find_older = [this](const std::string& name, uint64_t generation) {
+    return store_.find(2, {{name}, {generation}, true}).at(0);
+  };
+  const auto is_wanted = [this](const std::string& name) { return find(1, name)[0].state == kColumnIsWanted; };
+  use(1, "a", 10);
+  EXPECT_EQ(find_older("a", 0).state, kColumnIsUnknown);
+  const ColumnRow older = find_older("a", 5);
+  EXPECT_EQ(older.state, kColumnIsOlder);
+  EXPECT_EQ(find_older("a", 5).state, kColumnIsUnknown);  // one session is enough
+  store_.update(2, older.number, older.update).reset();
+  ASSERT_TRUE(store_.settle(2, {older.number, kColumnIsPublished, "", 5}).is_ok());
+  EXPECT_EQ(find_older("a", 5).state, kColumnIsUnknown);
+  // What is asked for is not wanted for that, and what is there is not worth more.
+  use(1, "b", 790);
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(find_older("c", 1).state, kColumnIsUnknown);
+    const ColumnRow row = find_older("b", 1);
+    ASSERT_EQ(row.state, kColumnIsOlder);
+    ASSERT_TRUE(store_.settle(2, {row.number, kUpdateIsGivenUp, "", 0}).is_ok());
+    ASSERT_TRUE(store_.settle(2, {row.number, kColumnIsLetGo, "", 0}).is_ok());
+  }
+  EXPECT_FALSE(is_wanted("c"));
+  for (int i = 0; i < 3; ++i) use(1, "d", 700);
+  EXPECT_TRUE(has("d"));
+  EXPECT_FALSE(has("b"));
+}
+
 TEST_F(ColumnStoreTest, an_update_that_is_given_up) {
   use(1, "a", 10);
   const ColumnRow first = find(1, "a", 5)[0];

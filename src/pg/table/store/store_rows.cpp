@@ -11,6 +11,7 @@
 #include "engine/block/tile.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/explain/lines.hpp"
+#include "pg/store/gpu_copies.hpp"
 #include "pg/store/visibility.hpp"
 
 namespace strom::pg::table {
@@ -105,6 +106,8 @@ class StoreRows::Origin final : public columnar::ChangingOrigin {
   std::string name(size_t column) const override {
     const Column& named = rows_->columns_[column];
     if (named.stored != StoredAs::kRegisters && named.stored != StoredAs::kDatums) return {};
+    // Only devices ask.
+    if (!rows_->uses_copies_.exchange(true, std::memory_order_relaxed)) store::note_gpu_use(rows_->table_);
     std::string name = "S";
     // The seed is random for each memory, and each memory belongs to one table with these columns. A copy made before
     // the chunk had a NULL has no flags, and is laid out in another way.
@@ -131,8 +134,8 @@ class StoreRows::Origin final : public columnar::ChangingOrigin {
 };
 
 StoreRows::StoreRows(const store::Table* table, Snapshot snapshot, const std::vector<AttrNumber>& attributes,
-                     const std::vector<engine::plan::ValueType>& types)
-    : table_(table) {
+                     const std::vector<engine::plan::ValueType>& types, Reader reader)
+    : table_(table), uses_copies_(reader == Reader::kRenewal) {
   for (size_t i = 0; i < attributes.size(); ++i) {
     Column column{0, StoredAs::kRegisters, types[i].type == TypeId::kDecimal ? base::kOwnScale : types[i].scale,
                   columnar::storage_of(registry::type_info(types[i].type).form)};

@@ -2,6 +2,7 @@
 // snapshot sees. Used by table/store/store_kind.cpp.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -23,13 +24,16 @@ enum class StoredAs : uint8_t {
 /// False: the engine cannot read the column as `type`, because it is stored in another form.
 bool stored_as(const store::StoreColumn& column, registry::TypeId type, StoredAs* stored);
 
+/// Who reads: a query, or the process that brings copies on GPUs up to date.
+enum class Reader : uint8_t { kQuery, kRenewal };
+
 /// The constructor makes the bitmaps, on the main thread, because only PostgreSQL knows what a snapshot sees. The
 /// snapshot keeps every version that it sees, and its values, in place.
 class StoreRows final : public source::RowSource {
  public:
   /// May throw.
   StoreRows(const store::Table* table, Snapshot snapshot, const std::vector<AttrNumber>& attributes,
-            const std::vector<engine::plan::ValueType>& types);
+            const std::vector<engine::plan::ValueType>& types, Reader reader = Reader::kQuery);
   ~StoreRows() override;
   StoreRows(const StoreRows&) = delete;
   StoreRows& operator=(const StoreRows&) = delete;
@@ -66,6 +70,7 @@ class StoreRows final : public source::RowSource {
   columnar::ColumnView view(const Chunk& chunk, const Column& column, bool has_nulls, Made* made) const;
 
   const store::Table* table_;
+  mutable std::atomic<bool> uses_copies_;  // a device has asked for copies, which has been noted
   std::vector<Column> columns_;
   std::vector<Chunk> chunks_;
   std::vector<uint64_t> bits_;            // what chunks have in `seen`

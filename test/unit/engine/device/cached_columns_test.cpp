@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "columnar/changing_origin.hpp"
+#include "engine/device/renewal.hpp"
 #include "engine/inst/tile_cpu.hpp"
 #include "table.hpp"
 
@@ -394,6 +395,32 @@ TEST(CachedColumns, of_an_older_generation_with_little_memory) {
       table.begin_generation();
     }
   }
+}
+
+TEST(CachedColumns, are_brought_up_to_date_without_a_query) {
+  constexpr int kRows = 23'001, kMorselRows = 5000;  // as in run_on()
+  Changing table(kRows);
+  const auto device = host_device(inst::run_morsel_for(platform::best_isa()), 3, kMuch);
+  const plan::Program program = sums_of_both();
+  const auto renew = [&](device::Device* of) {
+    const auto renewed = device::renew_columns(of, table, {Changing::types()}, kMorselRows, [] { return true; });
+    EXPECT_TRUE(renewed.is_ok());
+    return renewed.is_ok() ? renewed.value() : device::Renewed{};
+  };
+  EXPECT_EQ(renew(device.get()).bytes, 0);  // no query has asked for columns, so none are put there
+  run_on(program, table, device.get());
+  const op::DeviceBytes nothing = run_on(program, table, device.get()).stats.device_bytes;
+  EXPECT_GT(nothing.cached, kRows * 13);
+  for (const int row : {0, 63, 64, 9'000, kRows - 1}) table.change(row);
+  table.begin_generation();
+  const device::Renewed renewed = renew(device.get());
+  EXPECT_EQ(renewed.blocks, 8);  // four of each column
+  EXPECT_GT(renewed.bytes, 4 * 64 * 13);
+  EXPECT_LE(renewed.bytes, 4 * (64 * 13 + 2 * 72));
+  EXPECT_EQ(renew(device.get()).blocks, 0);
+  const Outcome got = run_on(program, table, device.get());
+  EXPECT_EQ(got.rows, run_on(program, table, nullptr).rows);
+  EXPECT_EQ(got.stats.device_bytes.copied, nothing.copied);
 }
 
 }  // namespace
