@@ -165,6 +165,7 @@ Status get_rows(const Settings& settings, bool* is_missing) {
 
 Status put_row(const Settings& settings) {
   STROM_ASSIGN(Session session, Session::open(settings));
+  STROM_TRY(check_columns(session, settings));
   STROM_ASSIGN(const auto type, session.first_row("SELECT $1::regclass::text", {settings.table}));
   STROM_ASSIGN(const auto made, session.first_row("SELECT pgstrom.store_upsert($1::regclass, "
                                                   "json_populate_record(NULL::" +

@@ -47,7 +47,7 @@ void add_options(tool::OptionTable& table, Settings& settings) {
         settings.arguments.push_back(text);
         return Status::ok();
       },
-      "keys, or for put a row as JSON", true);
+      "keys, or for put a row as JSON; after -- also keys that begin with -", true);
   tool::add_server_options(table, &settings);
   table.text(0, "socket", "PATH", &settings.socket,
              "with --token: what pgstrom.kv_attach() or kv_session() has given to somebody else");
@@ -66,6 +66,7 @@ void add_options(tool::OptionTable& table, Settings& settings) {
   table.number(0, "batch", &settings.batch, 1, kMost, "keys of one call (default 1)");
   table.group("General");
   table.example("strom-kv get positions 4711", "a row, as JSON");
+  table.example("strom-kv get positions -- -5", "a negative key");
   table.example("strom-kv put positions '{\"dev_id\": 4711, \"x\": 3.5}'", "makes the row, or changes it");
   table.example("strom-kv bench positions --threads=2 --batch=8", "how many rows a second?");
   table.library(fmt::format("libpq {}.{}", PQlibVersion() / 10000, PQlibVersion() % 10000));

@@ -91,6 +91,7 @@ Status get(const Messages& messages, const Settings& settings, bool* is_missing)
 /// The row's fields as text, taken apart by the server; those that are not there are NULL.
 Result<std::map<std::string, std::string>> fields_of(const Settings& settings) {
   STROM_ASSIGN(Session session, Session::open(settings));
+  STROM_TRY(check_columns(session, settings));
   STROM_ASSIGN(const auto all,
                session.all_rows("SELECT key, value FROM json_each_text($1::json) WHERE value IS NOT NULL",
                                 {settings.arguments.at(0)}));

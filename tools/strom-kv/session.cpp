@@ -1,7 +1,11 @@
 #include "strom-kv/session.hpp"
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
+
+#include "base/nearest_name.hpp"
 
 namespace strom::kv_tool {
 
@@ -54,6 +58,29 @@ std::string Session::quoted_name(const std::string& name) const {
   const std::unique_ptr<char, decltype(&PQfreemem)> quoted(
       PQescapeIdentifier(connection_.get(), name.data(), name.size()), PQfreemem);
   return quoted == nullptr ? std::string() : std::string(quoted.get());
+}
+
+Status check_columns(Session& session, const Settings& settings) {
+  STROM_ASSIGN(const auto wanted,
+               session.all_rows("SELECT name FROM json_object_keys($1::json) name", {settings.arguments.at(0)}));
+  STROM_ASSIGN(const auto columns,
+               session.all_rows("SELECT attname FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT "
+                                "attisdropped ORDER BY attnum",
+                                {settings.table}));
+  std::vector<std::string_view> known;
+  std::string all;
+  for (const std::vector<std::string>& column : columns) {
+    known.emplace_back(column.at(0));
+    all += (all.empty() ? "" : ", ") + column.at(0);
+  }
+  for (const std::vector<std::string>& row : wanted) {
+    const std::string& name = row.at(0);
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string nearest(base::nearest_name(name, known));
+    return Status(ErrorCode::kInvalidParameter, "table \"" + settings.table + "\" has no column \"" + name + "\"")
+        .with_hint((nearest.empty() ? "" : "did you mean \"" + nearest + "\"? ") + "the columns are " + all);
+  }
+  return Status::ok();
 }
 
 Status failed(stromkv_status status, const std::string& detail) {

@@ -41,6 +41,9 @@ struct Detach {
 using Table = std::unique_ptr<stromkv, Detach>;
 using Reader = std::unique_ptr<stromkv_reader, Detach>;
 
+/// Checks that the table has all columns of the row that settings.arguments has as JSON.
+Status check_columns(Session& session, const Settings& settings);
+
 /// A failure of the library.
 Status failed(stromkv_status status, const std::string& detail = {});
 
