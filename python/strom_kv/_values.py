@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import numbers
 import operator
 import struct
 import uuid
@@ -17,6 +18,7 @@ BPCHAR, VARCHAR, DATE, TIME, TIMESTAMP, TIMESTAMPTZ, UUID, JSONB = 1042, 1043, 1
 _EPOCH = datetime.datetime(2000, 1, 1)
 _UTC_EPOCH = _EPOCH.replace(tzinfo=datetime.timezone.utc)
 _EPOCH_DAYS = 10957  # from 1970-01-01
+_EPOCH_JULIAN = 2451545
 _DAY_US = 86400 * 1000000
 _US = datetime.timedelta(microseconds=1)
 
@@ -230,6 +232,15 @@ def arrow_array(column: Column, stored: Any) -> Any:
 # ---- To the store ----
 
 
+def _units(value: Any, bits: int, convert: Callable[[], int]) -> int:
+    """The number that the store has for a date or time of python_value(); `convert` is for those of Python's own types."""
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if value in ("infinity", "-infinity"):
+        return (1 << (bits - 1)) - 1 if value == "infinity" else -(1 << (bits - 1))
+    return convert()
+
+
 def key_bytes(column: Column, key: Any) -> bytes:
     """A key in the stored form of its column. bytes are used unchanged."""
     if isinstance(key, (bytes, bytearray, memoryview)):
@@ -245,11 +256,11 @@ def key_bytes(column: Column, key: Any) -> bytes:
         if kind == UUID:
             return (key if isinstance(key, uuid.UUID) else uuid.UUID(str(key))).bytes
         if kind == DATE:
-            return struct.pack("<i", (key - _EPOCH.date()).days)
+            return struct.pack("<i", _units(key, 32, lambda: (key - _EPOCH.date()).days))
         if kind == TIMESTAMP:
-            return struct.pack("<q", (key - _EPOCH) // _US)
+            return struct.pack("<q", _units(key, 64, lambda: (key - _EPOCH) // _US))
         if kind == TIMESTAMPTZ:
-            return struct.pack("<q", (key - _UTC_EPOCH) // _US)
+            return struct.pack("<q", _units(key, 64, lambda: (key - _UTC_EPOCH) // _US))
     except (struct.error, TypeError, ValueError) as error:
         raise ValueError(f"{key!r} is no value of the key's type, {column.type}") from error
     raise ValueError(f"keys of type {column.type} are given by their bytes, as they are stored")
@@ -271,6 +282,11 @@ def text_of(column: Column, value: Any) -> str:
     """A value as text for SQL's input functions."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, numbers.Integral) and column.type_id in (DATE, TIMESTAMP, TIMESTAMPTZ):
+        # What python_value() gives for dates beyond Python's years. SQL reads Julian days, whatever the year.
+        days, us = (int(value), None) if column.type_id == DATE else divmod(int(value), _DAY_US)
+        return f"J{days + _EPOCH_JULIAN}" + ("" if us is None else f" {us // 3600000000:02}:{us // 60000000 % 60:02}:"
+                                             f"{us // 1000000 % 60:02}.{us % 1000000:06}") + ("+00" if column.type_id == TIMESTAMPTZ else "")
     if isinstance(value, (dict, list)) and column.type_id in (JSON, JSONB):
         return json.dumps(value)
     if isinstance(value, (dict, list, tuple, set)):

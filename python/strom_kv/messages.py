@@ -112,7 +112,8 @@ class Session:
 
     def put(self, row: Mapping[str, Any]) -> bool:
         """Makes the row, or changes the row with its key. Missing columns become NULL. bytes are stored values; other
-        values are sent as text. Returns whether the row is new."""
+        values are sent as text. Whole numbers in columns of dates and times are what get() gives beyond Python's years.
+        Returns whether the row is new."""
         values = self._values(row)
         is_new = ctypes.c_int()
         self._check(lib.library().stromkv_session_put(self._open(), (lib.Value * len(values))(*values), ctypes.byref(is_new)))

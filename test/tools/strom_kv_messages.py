@@ -186,7 +186,7 @@ def failures():
     equal(session.put(*good), "new", "values of many types")
     equal(query("SELECT b, s, o, d, t, ts, u, v, j, n FROM kinds", DB), "t|-5|7|2021-11-26|00:00:00.000005|2020-01-01 00:00:01|00000000-0000-0000-0000-000000000000|\\x00ff|{\"a\": 1}|1.50", "as SQL sees them")
     for column, value, status in ((1, b"\2", BAD_VALUE), (2, int4(40000), BAD_VALUE), (3, struct.pack("<Q", 1 << 32), BAD_VALUE), (4, int4(2**31 - 2), BAD_VALUE),
-                                  (5, struct.pack("<q", -1), BAD_VALUE), (6, struct.pack("<q", 1), BAD_VALUE), (9, b"{}", UNSUPPORTED), (10, b"\0\0", UNSUPPORTED), (10, "x", BAD_VALUE)):
+                                  (5, struct.pack("<q", -1), BAD_VALUE), (6, struct.pack("<q", 1), BAD_VALUE), (9, b"{}", BAD_VALUE), (10, b"\0\0", BAD_VALUE), (10, "x", BAD_VALUE)):
         row = list(good)
         row[column] = value
         equal(session.put(*row), status, f"a value that is none, of column {column}")

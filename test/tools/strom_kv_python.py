@@ -115,6 +115,42 @@ def dates_that_python_has_not():
         equal(str(table.mget([2], form="numpy")["d"][0]), "-4712-01-01", "NumPy has them")
         ok(np.isnat(table.mget([1], form="numpy")["ts"].data[0]), "NumPy has no infinity")
         raises(lambda: table.mget([1], form="arrow"), ValueError, 'column "d" has an infinite value', "nor has Arrow")
+    query("DROP FOREIGN TABLE ends", DB)
+
+
+def rows_that_are_put_again():
+    """What get() gives is what put() takes, for every type but those that are given as bytes."""
+    make_table("again", "id int, d date, ts timestamp, ms timestamp(3), tz timestamptz, c time, n name, p char(5), x float8, r real, j json, k \"char\"")
+    ends = [("4714-11-24 BC", "4714-11-24 00:00:00 BC"), ("0001-12-31 BC", "0001-12-31 23:59:59.999999 BC"), ("0001-01-01", "0001-01-01 00:00:00"),
+            ("9999-12-31", "9999-12-31 23:59:59.999"), ("10000-01-01", "10000-01-01 00:00:00.000001"), ("5874897-12-31", "294276-12-31 23:59:59.999"),
+            ("infinity", "-infinity")]
+    for i, (day, moment) in enumerate(ends):
+        zoned = moment.replace(" BC", "+00 BC") if " BC" in moment else moment + "+00"
+        query(f"INSERT INTO again VALUES ({i}, '{day}', '{moment}', '{moment}', '{zoned if 'inf' not in moment else moment}', '24:00:00', 'nä', 'ab', 'NaN', 0.1, '[1, {{}}]', 'k')", DB)
+    told = query("SELECT * FROM again ORDER BY id", DB)
+    with strom_kv.session(CONNINFO, "again") as session:
+        rows = session.mget(range(len(ends)))
+        ok(isinstance(rows[0]["d"], int) and isinstance(rows[5]["tz"], int), "dates that are numbers", rows)
+        for row in rows:
+            equal(session.put({**row}), False, f"row {row['id']} is put again")
+        equal(query("SELECT * FROM again ORDER BY id", DB), told, "and nothing has changed")
+        for column, value in (("d", -2451546), ("d", 1 << 40), ("ts", 1 << 63), ("tz", -(1 << 62))):
+            raises(lambda: session.put({"id": 0, column: value}), strom_kv.BadValue, "", f"{value} in {column}")
+    make_table("bare", "id int, n numeric, a int[], i interval")
+    query("INSERT INTO bare VALUES (1, 1.5, '{1}', '1 day')", DB)
+    with strom_kv.session(CONNINFO, "bare") as session:
+        row = session.get(1)
+        for column in ("n", "a", "i"):
+            raises(lambda: session.put({"id": 1, column: row[column]}), strom_kv.BadValue, "are taken as text only", f"bytes of column {column}")
+        equal(session.put({"id": 1, "n": decimal.Decimal("2.5"), "a": "{2}", "i": "2 days"}), False, "as text")
+    equal(query("SELECT n, a, i FROM bare", DB), "2.5|{2}|2 days", "what SQL has")
+    for name, values in (("date", ("10000-01-01", "infinity", "2000-01-02")), ("timestamptz", ("0044-03-15 12:00+00 BC", "-infinity", "2000-01-02 00:00+00"))):
+        make_table(f"by_{name}", f"id {name}, n int")
+        query(f"INSERT INTO by_{name} VALUES " + ", ".join(f"('{value}', 1)" for value in values), DB)
+        with strom_kv.attach(CONNINFO, f"by_{name}") as table, strom_kv.session(CONNINFO, f"by_{name}") as session:
+            keys = [row["id"] for row in table.scan()]
+            equal(([row["id"] for row in table.mget(keys)], [session.delete(key) for key in keys]), (keys, [True] * 3), f"keys of type {name}")
+            raises(lambda: table.get("never"), ValueError, "no value of the key's type", "another text")
 
 
 def changes():
@@ -261,6 +297,7 @@ def reads_while_the_server_is_stopped():
 values_are_those_of_sql()
 whole_columns_at_once()
 dates_that_python_has_not()
+rows_that_are_put_again()
 changes()
 rights_and_tokens()
 threads_beside_a_writer()

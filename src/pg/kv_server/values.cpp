@@ -55,7 +55,7 @@ bool is_stored_value(const store::StoreColumn& column, std::string_view bytes) {
     case VARCHAROID: return is_text(bytes) && has_length(bytes, column.typmod);
     default: break;
   }
-  ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+  ereport(ERROR, (errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
                   errmsg("values of type %s are taken as text only", format_type_be(column.type))));
   return false;
 }
