@@ -12,9 +12,9 @@ docs/user/store.md explains what the server does. The program runs on the server
 from __future__ import annotations
 
 from .errors import (BadValue, Busy, Conflict, ConstraintViolation, Corrupt, Denied, Dropped, Full, Moved, Refused, Silent,
-                     StoreError, Unreachable, Unstable, Unsupported)
+                     StoreError, TooLarge, Unreachable, Unstable, Unsupported)
 from .messages import Session, session
 from .region import Table, attach
 
 __all__ = ["BadValue", "Busy", "Conflict", "ConstraintViolation", "Corrupt", "Denied", "Dropped", "Full", "Moved", "Refused",
-           "Session", "Silent", "StoreError", "Table", "Unreachable", "Unstable", "Unsupported", "attach", "session"]
+           "Session", "Silent", "StoreError", "Table", "TooLarge", "Unreachable", "Unstable", "Unsupported", "attach", "session"]

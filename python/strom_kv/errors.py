@@ -99,8 +99,14 @@ class BadValue(StoreError):
     status = 17
 
 
+class TooLarge(StoreError):
+    """The rows of one mget() do not fit in one answer, of 16 MB: ask for fewer keys at a time."""
+
+    status = 19
+
+
 BY_STATUS: Dict[int, Type[StoreError]] = {
     kind.status: kind
     for kind in (Moved, Dropped, Silent, Unstable, Refused, Corrupt, Unsupported, Unreachable, Conflict, Denied, Busy,
-                 Full, ConstraintViolation, BadValue)
+                 Full, ConstraintViolation, BadValue, TooLarge)
 }

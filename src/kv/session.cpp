@@ -54,6 +54,7 @@ stromkv_status status_of(Outcome outcome) {
     case Outcome::kUnsupported: return STROMKV_UNSUPPORTED;
     case Outcome::kRefused: return STROMKV_REFUSED;
     case Outcome::kFailed: return STROMKV_FAILED;
+    case Outcome::kTooLarge: return STROMKV_TOO_LARGE;
   }
   return STROMKV_FAILED;
 }

@@ -347,6 +347,7 @@ const char* stromkv_status_text(stromkv_status status) {
     case STROMKV_CONSTRAINT: return "the row violates a constraint of the table";
     case STROMKV_BAD_VALUE: return "a value is none of its column's type";
     case STROMKV_FAILED: return "the server could not do it";
+    case STROMKV_TOO_LARGE: return "the rows do not fit in one answer: ask for fewer keys at a time";
   }
   return "unknown status";
 }

@@ -43,7 +43,8 @@ typedef enum stromkv_status {
   STROMKV_FULL = 15,       /* the table, its memory or its log has no room */
   STROMKV_CONSTRAINT = 16, /* the row violates a constraint of the table */
   STROMKV_BAD_VALUE = 17,  /* a value is invalid for its column's type */
-  STROMKV_FAILED = 18      /* another error of the server */
+  STROMKV_FAILED = 18,     /* another error of the server */
+  STROMKV_TOO_LARGE = 19   /* the rows take more than the 16 MB of one answer: ask for fewer keys at a time */
 } stromkv_status;
 
 /* What a status means, in English. */
@@ -168,7 +169,9 @@ typedef struct stromkv_value {
   size_t bytes;
 } stromkv_value;
 
-/* Rows are valid until the session's next call. Those of one call, at most 256, belong to one moment. */
+/*
+ * Rows are valid until the session's next call. Those of one call, at most 256 and 16 MB, belong to one moment.
+ */
 stromkv_status stromkv_session_get(stromkv_session* session, stromkv_key key, stromkv_row* row);
 stromkv_status stromkv_session_get_many(stromkv_session* session, const stromkv_key* keys, stromkv_row* rows,
                                         size_t count);

@@ -249,7 +249,8 @@ void Groups::read(const OpenTable& open, Operation* operation) {
     return fail(operation, {Outcome::kGone, 0, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                             "the published region has to be made anew"});
   if (is_too_much)
-    fail(operation, {Outcome::kFull, 0, ERRCODE_PROGRAM_LIMIT_EXCEEDED, "the rows of one message have over 16 MB"});
+    fail(operation, {Outcome::kTooLarge, 0, ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+                     "the rows of one answer take more than 16 MB: ask for fewer keys at a time"});
 }
 
 /// Checks rights once in a transaction, as an SQL statement does: its messages arrived before it began.
@@ -293,7 +294,8 @@ void Groups::execute(Operation* operation) {
       verdict = guard([&] { return open_for(grant, &open); });
     } catch (...) {
       Verdict failed_verdict = current_verdict();
-      failed_verdict.text = guard([&] { return pstrdup(failed_verdict.text); });
+      const bool has_waited = failed_verdict.sqlstate == ERRCODE_LOCK_NOT_AVAILABLE;
+      failed_verdict.text = guard([&] { return has_waited ? busy_text(nullptr, {}) : pstrdup(failed_verdict.text); });
       failed_tables_.emplace_back(grant.relation, failed_verdict);
       throw;
     }
@@ -310,7 +312,7 @@ void Groups::execute(Operation* operation) {
     return fail(operation, {Outcome::kFailed, 0, ERRCODE_READ_ONLY_SQL_TRANSACTION,
                             "rows cannot be changed: default_transaction_read_only is on"});
   if (changes_++ % store::kFetchedTogether == 0) fetch_rows(open, operation);
-  verdict = guard([&] { return change(open, grant, request); });
+  verdict = guard([&] { return change(open, grant, request, &sought_); });
   fail(operation, verdict);
   // A change counts as answered only after the commit.
   operation->is_answered = verdict.outcome > Outcome::kConflict;
@@ -322,6 +324,17 @@ bool Groups::waits_for_read(size_t begin, size_t operation) const {
     if (operations_[i].client == operations_[operation].client && operations_[i].is_read && !operations_[i].is_answered)
       return true;
   return false;
+}
+
+/// What the current message's client is told about an error. PostgreSQL does not say what it has waited for.
+const char* Groups::explain(const Verdict& verdict) const {
+  if (current_ == nullptr || verdict.sqlstate != ERRCODE_LOCK_NOT_AVAILABLE) return pstrdup(verdict.text);
+  const Oid relation = current_->client->grant.relation;
+  for (const auto& [failed, its_verdict] : failed_tables_)
+    if (failed == relation) return its_verdict.text;
+  const auto open =
+      std::find_if(tables_.begin(), tables_.end(), [&](const OpenTable& one) { return one.table->relid == relation; });
+  return open == tables_.end() || sought_.is_null ? pstrdup(verdict.text) : busy_text(&*open, sought_);
 }
 
 /// Runs the operations in one transaction. True: operations still unanswered are left to later transactions. False: the
@@ -348,6 +361,7 @@ bool Groups::run_transaction(size_t begin, size_t end, bool is_alone) {
         if (!reads && answered_ > kMostAnswer && waits_for_read(begin, i)) break;
         if (!reads && executed != begin && Clock::now() - start > kLongest) break;
         current_ = &operation;
+        sought_ = {};
         MemoryContext before = MemoryContextSwitchTo(memory_);
         execute(&operation);
         MemoryContextSwitchTo(before);
@@ -360,7 +374,7 @@ bool Groups::run_transaction(size_t begin, size_t end, bool is_alone) {
     MemoryContext before = MemoryContextSwitchTo(memory_);
     Verdict verdict = current_verdict();
     // The text may be allocated in memory of the transaction, which is about to be aborted.
-    verdict.text = guard([&verdict] { return pstrdup(verdict.text); });
+    verdict.text = guard([this, &verdict] { return explain(verdict); });
     MemoryContextSwitchTo(before);
     guard([] { AbortCurrentTransaction(); });
     if (current_ != nullptr) {

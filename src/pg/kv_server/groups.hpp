@@ -52,6 +52,7 @@ class Groups {
   void take_from(Client* client, size_t most);
   void run();
   bool waits_for_read(size_t begin, size_t operation) const;
+  const char* explain(const Verdict& verdict) const;
   bool run_transaction(size_t begin, size_t end, bool is_alone);
   void execute(Operation* operation);
   void fetch_rows(const OpenTable& open, const Operation* first) const;
@@ -75,6 +76,7 @@ class Groups {
   std::vector<std::pair<Oid, Verdict>> failed_tables_;  // in this call of answer_some()
   std::vector<Right> rights_;                           // found in the transaction
   Operation* current_ = nullptr;
+  store::rows::Cell sought_;        // the key of the row that it changes; NULL: it has not come so far
   MemoryContext memory_ = nullptr;  // for one call of answer_some()
 };
 

@@ -217,6 +217,31 @@ Outcome outcome_of(int sqlstate) {
   return Outcome::kFailed;
 }
 
+/// A row by its key. Runs after an error, so it only uses types that can be printed without the catalog.
+const char* row_text(const store::Table* table, const Cell& key) {
+  const store::StoreColumn& column = table->key_column();
+  const char* name = table->shape.columns[static_cast<size_t>(table->key())].name.c_str();
+  PGFunction output = nullptr;
+  switch (column.type) {
+    case INT2OID: output = int2out; break;
+    case INT4OID: output = int4out; break;
+    case INT8OID: output = int8out; break;
+    case OIDOID: output = oidout; break;
+    case UUIDOID: output = uuid_out; break;
+    case DATEOID: output = date_out; break;
+    case TIMESTAMPOID: output = timestamp_out; break;
+    case TEXTOID:
+    case VARCHAROID: output = textout; break;
+    default: return "the row";
+  }
+  bool is_null;
+  const char* text = DatumGetCString(DirectFunctionCall1(output, store::from_cell(column, key, &is_null)));
+  constexpr int kMostBytes = 100;
+  const int length = static_cast<int>(std::strlen(text));
+  const int shown = pg_mbcliplen(text, length, kMostBytes);
+  return psprintf("the row with %s = %.*s%s", name, shown, text, shown < length ? "..." : "");
+}
+
 }  // namespace
 
 Verdict verdict_of(const ErrorData* error) {
@@ -246,7 +271,13 @@ Verdict check_rights(const store::Grant& grant, Kind kind) {
   return fail(Outcome::kDenied, ERRCODE_INSUFFICIENT_PRIVILEGE, "permission denied for the table");
 }
 
-Verdict change(const OpenTable& open, const store::Grant& grant, const message::Request& request) {
+const char* busy_text(const OpenTable* open, const Cell& key) {
+  if (open == nullptr) return psprintf("another transaction has locked the table; waited for %d ms", LockTimeout);
+  return psprintf("another transaction has %s of table \"%s\"; waited for %d ms", row_text(open->table, key),
+                  RelationGetRelationName(open->relation), LockTimeout);
+}
+
+Verdict change(const OpenTable& open, const store::Grant& grant, const message::Request& request, Cell* sought) {
   Relation relation = open.relation;
   const TupleConstr* constraints = relation->rd_att->constr;
   if (relation->trigdesc != nullptr || (constraints != nullptr && constraints->has_generated_stored))
@@ -254,6 +285,7 @@ Verdict change(const OpenTable& open, const store::Grant& grant, const message::
                 "tables with triggers or generated columns are changed by SQL only");
   Verdict verdict;
   if (request.kind == Kind::kDelete) {
+    *sought = store::rows::cell_of(request.keys[0]);
     verdict = remove(open, request.keys[0]);
   } else {
     const size_t columns = open.table->columns.size();
@@ -263,6 +295,7 @@ Verdict change(const OpenTable& open, const store::Grant& grant, const message::
     auto* cells = static_cast<Cell*>(palloc(columns * sizeof(Cell)));
     verdict = take_row(open, grant, request, cells);
     if (verdict.outcome != Outcome::kDone) return verdict;
+    *sought = cells[open.table->key()];
     verdict = request.kind == Kind::kPut ? put(open, cells) : compare_and_set(open, request.generation, cells);
   }
   // Later messages in this transaction have to see the change.

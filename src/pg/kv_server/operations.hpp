@@ -30,8 +30,12 @@ Verdict open_for(const store::Grant& grant, OpenTable* open);
 /// Checks that the client's role has the rights that a message needs. Does not raise.
 Verdict check_rights(const store::Grant& grant, message::Kind kind);
 
-/// Executes PUT, DELETE or CAS, under an active snapshot.
-Verdict change(const OpenTable& open, const store::Grant& grant, const message::Request& request);
+/// Executes PUT, DELETE or CAS, under an active snapshot. Sets *sought to the key when it begins to look for the row.
+Verdict change(const OpenTable& open, const store::Grant& grant, const message::Request& request,
+               store::rows::Cell* sought);
+
+/// What a client is told whose message has waited too long for a row, or for the table if `open` is nullptr.
+const char* busy_text(const OpenTable* open, const store::rows::Cell& key);
 
 /// Turns an error into the answer to a client.
 Verdict verdict_of(const ErrorData* error);

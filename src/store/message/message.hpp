@@ -61,8 +61,9 @@ enum class Outcome : uint16_t {
   kUnsupported = 10,  // requests do not support the table, or the version is unknown
   kRefused = 11,      // of kHello: the token is not valid
   kFailed = 12,       // another error
+  kTooLarge = 13,     // of kGetMany: the rows do not fit in one answer
 };
-inline constexpr uint16_t kLastOutcome = 12;
+inline constexpr uint16_t kLastOutcome = 13;
 
 /// Precedes each request and answer. Little-endian.
 struct Header {
