@@ -67,6 +67,7 @@ void stromkv_detach(stromkv* table);
 
 /*
  * If the server has not moved the region's clock for so long, gets return STROMKV_SILENT; 0 = never. 10000 by default.
+ * In shared memory a reader looks at the clock at its first call, and then at each 64th one.
  */
 void stromkv_set_patience(stromkv* table, unsigned milliseconds);
 

@@ -203,6 +203,12 @@ def lost_region():
     log = cluster.data / "server.log"
     ok(wait_until(lambda: "could not make the published region again of" in log.read_text(errors="replace"), 60), "an attempt that fails")
     equal(state_of(lambda: query(attach)), "55000", "there still is none")
+    with connect() as session:
+        # Another session could make the region by the options that the table had before.
+        session.execute("BEGIN")
+        session.execute("ALTER FOREIGN TABLE published OPTIONS (SET kv_access 'false')")
+        equal(state_of(lambda: session.execute("PREPARE TRANSACTION 'lost'")), "0A000", "PREPARE after ALTER of a table whose region is lost")
+        session.execute("ROLLBACK")
     FULL.unlink()
     with connect() as session:
         session.execute("UPDATE published SET n = n WHERE id < 100")

@@ -93,6 +93,24 @@ def locked_rows_and_tables():
         equal(session.put({"id": 1, "n": 5}), False, "and not any more")
 
 
+def tables_without_a_region():
+    """The server of messages closes a table that it cannot serve any more; PostgreSQL would warn of it."""
+    log = pathlib.Path(query("SHOW data_directory")) / "server.log"
+    begin = log.stat().st_size
+    make_table("closed", "id int")
+    with strom_kv.session(CONNINFO, "closed") as session:
+        session.put({"id": 1})
+        query("ALTER FOREIGN TABLE closed OPTIONS (SET kv_access 'false')", DB)
+        for call in (lambda: session.get(1), lambda: session.put({"id": 2})):
+            raises(call, strom_kv.Dropped, "no published region any more", "a table that is not published any more")
+        query("ALTER FOREIGN TABLE closed OPTIONS (SET kv_access 'true')", DB)
+        equal(session.put({"id": 2}), True, "the session goes on when it is published again")
+    with log.open(errors="replace") as text:
+        text.seek(begin)
+        told = text.read()
+    equal([line for line in told.splitlines() if "leak" in line], [], "no table was left open")
+
+
 def keys_without_bytes():
     """A key whose length says that it has bytes, but which has none, is refused before anything reads it."""
     with psycopg.connect(CONNINFO, autocommit=True) as connection:
@@ -114,6 +132,7 @@ unknown_columns()
 negative_keys()
 answers_that_are_too_large()
 locked_rows_and_tables()
+tables_without_a_region()
 keys_without_bytes()
 time.sleep(3)
 query(f"DROP DATABASE {DB}")
