@@ -11,10 +11,13 @@ import struct
 import uuid
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
+from ._encodings import UTF8, Encoding
+
 # OIDs of types, from pg_type.dat.
 BOOL, BYTEA, NAME, INT8, INT2, INT4, TEXT, OID, JSON, FLOAT4, FLOAT8 = 16, 17, 19, 20, 21, 23, 25, 26, 114, 700, 701
 BPCHAR, VARCHAR, DATE, TIME, TIMESTAMP, TIMESTAMPTZ, UUID, JSONB = 1042, 1043, 1082, 1083, 1114, 1184, 2950, 3802
 
+_TEXTS = (TEXT, VARCHAR, BPCHAR, JSON, NAME)
 _EPOCH = datetime.datetime(2000, 1, 1)
 _UTC_EPOCH = _EPOCH.replace(tzinfo=datetime.timezone.utc)
 _EPOCH_DAYS = 10957  # from 1970-01-01
@@ -24,12 +27,13 @@ _US = datetime.timedelta(microseconds=1)
 
 
 class Column(NamedTuple):
-    """`width`: bytes of a stored value; 0: variable."""
+    """`width`: bytes of a stored value; 0: variable. `encoding`: of text."""
 
     name: str
     type: str
     type_id: int
     width: int
+    encoding: Encoding = UTF8
 
 
 def _infinite(value: int, bits: int) -> Optional[str]:
@@ -66,16 +70,10 @@ def _number(form: str) -> Callable[[bytes], Any]:
     return lambda stored: struct.unpack(form, stored)[0]
 
 
-def _text(stored: bytes) -> str:
-    return stored.decode()
-
-
 _READERS: Dict[int, Callable[[bytes], Any]] = {
     BOOL: lambda stored: stored[0] != 0,
     INT2: _number("<i"), INT4: _number("<i"), INT8: _number("<q"), OID: _number("<Q"),
     FLOAT4: _number("<f"), FLOAT8: _number("<d"),
-    TEXT: _text, VARCHAR: _text, BPCHAR: _text, JSON: _text,
-    NAME: lambda stored: stored.split(b"\0", 1)[0].decode(),
     DATE: _date, TIME: _time, TIMESTAMP: _timestamp(_EPOCH), TIMESTAMPTZ: _timestamp(_UTC_EPOCH),
     UUID: lambda stored: uuid.UUID(bytes=stored),
 }
@@ -86,6 +84,8 @@ def python_value(column: Column, stored: Optional[bytes]) -> Any:
     become "infinity", "-infinity", or the number of days or microseconds since 2000-01-01."""
     if stored is None:
         return None
+    if column.type_id in _TEXTS:
+        return column.encoding.decode(stored.split(b"\0", 1)[0] if column.type_id == NAME else stored)
     reader = _READERS.get(column.type_id)
     return stored if reader is None else reader(stored)
 
@@ -176,7 +176,7 @@ def _numbers(column: Column, stored: Any) -> Any:
 
 
 def numpy_column(column: Column, stored: Any) -> Any:
-    """A masked array: numbers and booleans, datetime64 in days or microseconds (infinite ones are NaT), else objects."""
+    """A masked array: numbers and booleans, datetime64 in days or microseconds (NaT: infinite, or too late), else objects."""
     import numpy
 
     if column.type_id not in _NUMPY:
@@ -194,8 +194,9 @@ def numpy_column(column: Column, stored: Any) -> Any:
     is_date = column.type_id == DATE
     wide = numbers.data.astype("<i8")
     limits = numpy.iinfo("<i4" if is_date else "<i8")
-    infinite = (wide == limits.min) | (wide == limits.max)
-    shifted = numpy.where(infinite, 0, wide) + (_EPOCH_DAYS if is_date else _EPOCH_DAYS * _DAY_US)
+    shift = _EPOCH_DAYS if is_date else _EPOCH_DAYS * _DAY_US
+    infinite = (wide == limits.min) | (wide == limits.max) | (wide > numpy.iinfo("<i8").max - shift)
+    shifted = numpy.where(infinite, 0, wide) + shift
     times = shifted.astype("datetime64[D]" if is_date else "datetime64[us]")
     times[infinite] = numpy.datetime64("NaT")
     return numpy.ma.masked_array(times, numbers.mask)
@@ -224,7 +225,7 @@ def arrow_array(column: Column, stored: Any) -> Any:
         array = pyarrow.array(data, mask=nulls if nulls.any() else None, type=bare.get(column.type_id, None))
         return array if array.type == target else array.view(target) if column.type_id in bare else array.cast(target)
     values = stored if isinstance(stored, list) else [value.tobytes() for value in stored]
-    if column.type_id in (TEXT, VARCHAR, BPCHAR, JSON, NAME):
+    if column.type_id in _TEXTS:
         return pyarrow.array([python_value(column, value) for value in values], pyarrow.string())
     return pyarrow.array(values, pyarrow.binary(column.width) if column.width else pyarrow.binary())
 
@@ -252,7 +253,7 @@ def key_bytes(column: Column, key: Any) -> bytes:
         if kind in (TEXT, VARCHAR):
             if key is None:
                 raise TypeError("NULL is no key")
-            return str(key).encode()
+            return column.encoding.encode(str(key))
         if kind == UUID:
             return (key if isinstance(key, uuid.UUID) else uuid.UUID(str(key))).bytes
         if kind == DATE:

@@ -5,6 +5,7 @@ import ctypes
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
 from . import _library as lib
+from ._encodings import encoding_of
 from ._tokens import Token, token_source
 from ._values import Column, Stored, key_bytes, text_of
 from .errors import StoreError
@@ -18,13 +19,14 @@ class Session:
     After Unreachable or Silent it is unknown whether a change was made, and the session is unusable."""
 
     def __init__(self, token: Token) -> None:
-        self._session: Optional[ctypes.c_void_p] = lib.opened("stromkv_session_open", token[0].encode(), token[1].encode())
-        self._shape = shape_of(self._session, "stromkv_session_")
+        self._session: Optional[ctypes.c_void_p] = lib.opened("stromkv_session_open", token.socket.encode(), token.token.encode())
+        self._shape = shape_of(self._session, "stromkv_session_", token.encoding)
+        self._encoding = token.encoding
 
     @classmethod
-    def from_token(cls, socket: str, token: str) -> "Session":
-        """Opens a session with the result of pgstrom.kv_session()."""
-        return cls((socket, token))
+    def from_token(cls, socket: str, token: str, server_encoding: str = "UTF8") -> "Session":
+        """Opens a session with the result of pgstrom.kv_session(). `server_encoding`: as SHOW tells it."""
+        return cls(Token(socket, token, encoding_of(server_encoding)))
 
     def close(self) -> None:
         session, self._session = self._session, None
@@ -76,7 +78,7 @@ class Session:
                 stored = bytes(value)
                 values.append(lib.Value(lib.STORED, stored, len(stored)))
             else:
-                text = text_of(column, value).encode()
+                text = text_of(column, value).encode(errors=self._encoding.errors)  # the server takes UTF-8
                 values.append(lib.Value(lib.TEXT, text, len(text)))
         return values
 

@@ -7,19 +7,20 @@ import threading
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from . import _library as lib
+from ._encodings import Encoding, encoding_of
 from ._tokens import Token, token_source
 from ._values import Column, Shape, Stored, arrow_array, key_bytes, number_keys, numpy_column
 
 _MOST_KEYS = 4096  # for one call of the library; their rows are in memory together
 
 
-def shape_of(owner: Any, prefix: str) -> Shape:
+def shape_of(owner: Any, prefix: str, encoding: Encoding) -> Shape:
     """The columns that the library reports for a table or session."""
     library = lib.library()
     columns = []
     for i in range(getattr(library, f"{prefix}column_count")(owner)):
         column = getattr(library, f"{prefix}column_at")(owner, i).contents
-        columns.append(Column(column.name.decode(), column.type.decode(), column.type_id, column.width))
+        columns.append(Column(encoding.decode(column.name), column.type.decode(), column.type_id, column.width, encoding))
     return Shape(columns, getattr(library, f"{prefix}key_column")(owner))
 
 
@@ -27,8 +28,8 @@ class _Region:
     """A mapped region. It lives as long as a reader refers to it."""
 
     def __init__(self, token: Token) -> None:
-        self.table = lib.opened("stromkv_attach", token[0].encode(), token[1].encode())
-        self.shape = shape_of(self.table, "stromkv_")
+        self.table = lib.opened("stromkv_attach", token.socket.encode(), token.token.encode())
+        self.shape = shape_of(self.table, "stromkv_", token.encoding)
 
     def __del__(self) -> None:
         if getattr(self, "table", None):
@@ -122,9 +123,10 @@ class Table:
         self._threads = threading.local()
 
     @classmethod
-    def from_token(cls, socket: str, token: str) -> "Table":
-        """Opens a table with the result of pgstrom.kv_attach(). Raises Moved when the server replaces the region."""
-        given = [(socket, token)]
+    def from_token(cls, socket: str, token: str, server_encoding: str = "UTF8") -> "Table":
+        """Opens a table with the result of pgstrom.kv_attach(). Raises Moved when the server replaces the region.
+        `server_encoding`: as SHOW tells it in the table's database."""
+        given = [Token(socket, token, encoding_of(server_encoding))]
 
         def once() -> Token:
             if not given:

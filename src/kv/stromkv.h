@@ -161,7 +161,7 @@ const char* stromkv_session_error(const stromkv_session* session);
 typedef enum stromkv_form {
   STROMKV_NULL = 0,
   STROMKV_STORED = 1, /* the form of a row's fields */
-  STROMKV_TEXT = 2    /* text for the type's input function */
+  STROMKV_TEXT = 2    /* UTF-8, for the type's input function */
 } stromkv_form;
 
 typedef struct stromkv_value {

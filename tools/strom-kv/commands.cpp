@@ -41,17 +41,14 @@ class Output {
   std::unique_ptr<format::ByteSink> sink_ = format::descriptor_sink(STDOUT_FILENO, "standard output");
 };
 
-Result<std::string> json_row(const Table& table, const Reader& reader, const stromkv_row& row) {
+Result<std::string> row_text(const Table& table, const Reader& reader, const stromkv_row& row) {
   const size_t columns = stromkv_column_count(table.get());
   std::vector<stromkv_field> fields(columns);
   const stromkv_status status = stromkv_fields(reader.get(), &row, fields.data());
   if (status != STROMKV_OK) return failed(status);
-  std::string text = "{";
-  for (size_t i = 0; i < columns; ++i) {
-    const stromkv_column& column = *stromkv_column_at(table.get(), i);
-    text += (i == 0 ? "" : ", ") + tool::json_text(column.name) + ": " + json_value(column, fields[i]);
-  }
-  return text + "}";
+  std::vector<const stromkv_column*> described;
+  for (size_t i = 0; i < columns; ++i) described.push_back(stromkv_column_at(table.get(), i));
+  return json_row(described, fields, table.text);
 }
 
 const stromkv_column& key_column(const Table& table) {
@@ -142,7 +139,7 @@ Status get_rows(const Settings& settings, bool* is_missing) {
   STROM_ASSIGN(const Reader reader, open_reader(table));
   std::vector<std::string> bytes;
   for (const std::string& text : settings.arguments) {
-    STROM_ASSIGN(std::string key, key_bytes(key_column(table), text));
+    STROM_ASSIGN(std::string key, key_bytes(key_column(table), text, table.text));
     bytes.push_back(std::move(key));
   }
   std::vector<stromkv_key> keys;
@@ -156,7 +153,7 @@ Status get_rows(const Settings& settings, bool* is_missing) {
     *is_missing = *is_missing || row.status == STROMKV_NOT_FOUND;
     std::string text = "null";
     if (row.status == STROMKV_OK) {
-      STROM_ASSIGN(text, json_row(table, reader, row));
+      STROM_ASSIGN(text, row_text(table, reader, row));
     }
     STROM_TRY(output.line(text));
   }
@@ -180,12 +177,12 @@ Status delete_rows(const Settings& settings, bool* is_missing) {
   STROM_ASSIGN(const Table table, attach(settings));
   STROM_ASSIGN(Session session, Session::open(settings));
   STROM_ASSIGN(const auto name, session.first_row("SELECT $1::regclass::text", {settings.table}));
-  const std::string sql =
-      "DELETE FROM " + name.at(0) + " WHERE " + session.quoted_name(key_column(table).name) + " = $1";
+  STROM_ASSIGN(const std::string key, table.text.to_utf8(key_column(table).name));
+  const std::string sql = "DELETE FROM " + name.at(0) + " WHERE " + session.quoted_name(key) + " = $1";
   Output output;
-  for (const std::string& key : settings.arguments) {
+  for (const std::string& value : settings.arguments) {
     int64_t changed = 0;
-    STROM_TRY(session.first_row(sql, {key}, &changed).status());
+    STROM_TRY(session.first_row(sql, {value}, &changed).status());
     *is_missing = *is_missing || changed == 0;
     STROM_TRY(output.line(changed == 0 ? "not found" : "deleted"));
   }
@@ -202,7 +199,7 @@ Status dump_rows(const Settings& settings) {
     const stromkv_status status = stromkv_scan_next(reader.get(), &row);
     if (status == STROMKV_NOT_FOUND) break;
     if (status != STROMKV_OK) return failed(status);
-    STROM_ASSIGN(const std::string text, json_row(table, reader, row));
+    STROM_ASSIGN(const std::string text, row_text(table, reader, row));
     STROM_TRY(output.line(text));
   }
   STROM_TRY(output.flush());
@@ -226,9 +223,9 @@ Status print_statistics(const Settings& settings) {
   std::string columns;
   for (size_t i = 0; i < stromkv_column_count(table.get()); ++i) {
     const stromkv_column& column = *stromkv_column_at(table.get(), i);
-    columns +=
-        fmt::format("{}{{\"name\": {}, \"type\": {}, \"is_key\": {}}}", i == 0 ? "" : ", ",
-                    tool::json_text(column.name), tool::json_text(column.type), i == stromkv_key_column(table.get()));
+    STROM_ASSIGN(const std::string name, table.text.to_utf8(column.name));
+    columns += fmt::format("{}{{\"name\": {}, \"type\": {}, \"is_key\": {}}}", i == 0 ? "" : ", ",
+                           tool::json_text(name), tool::json_text(column.type), i == stromkv_key_column(table.get()));
   }
   Output output;
   STROM_TRY(output.line(fmt::format("{{\"rows\": {}, \"columns\": [{}]}}", stromkv_row_count(table.get()), columns)));

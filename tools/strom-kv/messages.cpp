@@ -20,7 +20,11 @@ namespace {
 struct CloseSession {
   void operator()(stromkv_session* session) const { stromkv_session_close(session); }
 };
-using Messages = std::unique_ptr<stromkv_session, CloseSession>;
+struct Messages {
+  std::unique_ptr<stromkv_session, CloseSession> session;
+  TextCodec text;
+  stromkv_session* get() const { return session.get(); }
+};
 
 constexpr size_t kTogether = 256;
 
@@ -39,19 +43,19 @@ const stromkv_column& key_column(const Messages& messages) {
 }
 
 Result<Messages> open_messages(const Settings& settings) {
-  STROM_ASSIGN(const Grant grant, ask_for_token(settings, "kv_session"));
+  STROM_ASSIGN(Grant grant, ask_for_token(settings, "kv_session"));
   std::array<char, 1024> error{};
   stromkv_session* messages = nullptr;
   const stromkv_status status =
       stromkv_session_open(grant.socket.c_str(), grant.token.c_str(), &messages, error.data(), error.size());
   if (status != STROMKV_OK) return kv_tool::failed(status, error.data());
-  return Messages(messages);
+  return Messages{std::unique_ptr<stromkv_session, CloseSession>(messages), std::move(grant.text)};
 }
 
 Result<std::vector<std::string>> keys_of(const Messages& messages, const Settings& settings) {
   std::vector<std::string> keys;
   for (const std::string& text : settings.arguments) {
-    STROM_ASSIGN(std::string key, key_bytes(key_column(messages), text));
+    STROM_ASSIGN(std::string key, key_bytes(key_column(messages), text, messages.text));
     keys.push_back(std::move(key));
   }
   return keys;
@@ -63,12 +67,10 @@ Status print_row(const Messages& messages, const stromkv_row& row) {
   std::vector<stromkv_field> fields(columns);
   const stromkv_status status = stromkv_session_fields(messages.get(), &row, fields.data());
   if (status != STROMKV_OK) return kv_tool::failed(status);
-  std::string text = "{";
-  for (size_t i = 0; i < columns; ++i) {
-    const stromkv_column& column = *stromkv_session_column_at(messages.get(), i);
-    text += (i == 0 ? "" : ", ") + tool::json_text(column.name) + ": " + json_value(column, fields[i]);
-  }
-  return print(text + "}");
+  std::vector<const stromkv_column*> described;
+  for (size_t i = 0; i < columns; ++i) described.push_back(stromkv_session_column_at(messages.get(), i));
+  STROM_ASSIGN(const std::string text, json_row(described, fields, messages.text));
+  return print(text);
 }
 
 Status get(const Messages& messages, const Settings& settings, bool* is_missing) {
@@ -105,7 +107,8 @@ Status put(const Messages& messages, const Settings& settings) {
   const size_t columns = stromkv_session_column_count(messages.get());
   std::vector<stromkv_value> values(columns);
   for (size_t i = 0; i < columns; ++i) {
-    const auto found = fields.find(stromkv_session_column_at(messages.get(), i)->name);
+    STROM_ASSIGN(const std::string name, messages.text.to_utf8(stromkv_session_column_at(messages.get(), i)->name));
+    const auto found = fields.find(name);
     if (found == fields.end()) continue;
     values[i] = {STROMKV_TEXT, found->second.data(), found->second.size()};
   }

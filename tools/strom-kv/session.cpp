@@ -54,6 +54,11 @@ std::string Session::host() const {
   return "localhost";
 }
 
+Result<TextCodec> Session::codec() const {
+  const char* encoding = PQparameterStatus(connection_.get(), "server_encoding");
+  return TextCodec::of(encoding == nullptr ? "UTF8" : encoding);
+}
+
 std::string Session::quoted_name(const std::string& name) const {
   const std::unique_ptr<char, decltype(&PQfreemem)> quoted(
       PQescapeIdentifier(connection_.get(), name.data(), name.size()), PQfreemem);
@@ -91,26 +96,27 @@ Status failed(stromkv_status status, const std::string& detail) {
 Result<Grant> ask_for_token(const Settings& settings, const std::string& function) {
   if (!settings.token.empty()) return Grant{settings.socket, settings.token};
   STROM_ASSIGN(Session session, Session::open(settings));
+  STROM_ASSIGN(TextCodec codec, session.codec());
   if (settings.uses_tcp || settings.uses_rdma) {
     STROM_ASSIGN(const auto place,
                  session.first_row("SELECT port, token FROM pgstrom.kv_session_tcp($1::regclass)", {settings.table}));
     if (place.size() != 2) return Status(ErrorCode::kIoError, "the server gave no token");
-    return Grant{(settings.uses_rdma ? "rdma:" : "tcp:") + session.host() + ":" + place[0], place[1]};
+    return Grant{(settings.uses_rdma ? "rdma:" : "tcp:") + session.host() + ":" + place[0], place[1], std::move(codec)};
   }
   STROM_ASSIGN(const auto row,
                session.first_row("SELECT socket, token FROM pgstrom." + function + "($1::regclass)", {settings.table}));
   if (row.size() != 2) return Status(ErrorCode::kIoError, "the server gave no token");
-  return Grant{row[0], row[1]};
+  return Grant{row[0], row[1], std::move(codec)};
 }
 
 Result<Table> attach(const Settings& settings) {
-  STROM_ASSIGN(const Grant grant, ask_for_token(settings, "kv_attach"));
+  STROM_ASSIGN(Grant grant, ask_for_token(settings, "kv_attach"));
   std::array<char, 1024> error{};
   stromkv* table = nullptr;
   const stromkv_status status =
       stromkv_attach(grant.socket.c_str(), grant.token.c_str(), &table, error.data(), error.size());
   if (status != STROMKV_OK) return failed(status, error.data());
-  return Table(table);
+  return Table{std::unique_ptr<stromkv, Detach>(table), std::move(grant.text)};
 }
 
 Result<Reader> open_reader(const Table& table) {

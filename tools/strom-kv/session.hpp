@@ -11,6 +11,7 @@
 #include "base/status.hpp"
 #include "kv/stromkv.h"
 #include "strom-kv/settings.hpp"
+#include "strom-kv/text_codec.hpp"
 
 namespace strom::kv_tool {
 
@@ -27,6 +28,8 @@ class Session {
                                                          int64_t* changed = nullptr);
   /// The machine that the session goes to.
   std::string host() const;
+  /// Of the database. Errors: kUnsupported.
+  Result<TextCodec> codec() const;
   std::string quoted_name(const std::string& name) const;
 
  private:
@@ -38,7 +41,11 @@ struct Detach {
   void operator()(stromkv* table) const { stromkv_detach(table); }
   void operator()(stromkv_reader* reader) const { stromkv_reader_close(reader); }
 };
-using Table = std::unique_ptr<stromkv, Detach>;
+struct Table {
+  std::unique_ptr<stromkv, Detach> attached;
+  TextCodec text;
+  stromkv* get() const { return attached.get(); }
+};
 using Reader = std::unique_ptr<stromkv_reader, Detach>;
 
 /// Checks that the table has all columns of the row that settings.arguments has as JSON.
@@ -50,6 +57,7 @@ Status failed(stromkv_status status, const std::string& detail = {});
 /// What a socket wants to be shown.
 struct Grant {
   std::string socket, token;
+  TextCodec text{};  // of the database; with settings.token that of UTF-8
 };
 /// settings.token, or what pgstrom's function, kv_attach or kv_session, gives to a session; with --tcp that of
 /// kv_session_tcp.

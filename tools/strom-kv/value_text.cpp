@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -133,21 +135,23 @@ Result<std::string> uuid_key(const std::string& text) {
   return bytes;
 }
 
-}  // namespace
-
-Result<std::string> key_bytes(const stromkv_column& column, const std::string& text) {
-  switch (column.type_id) {
-    case kInt2: return integer_key<int32_t>(text, INT16_MIN, INT16_MAX);
-    case kInt4: return integer_key<int32_t>(text, INT32_MIN, INT32_MAX);
-    case kInt8: return integer_key<int64_t>(text, INT64_MIN, INT64_MAX);
-    case kOid: return integer_key<uint64_t>(text, 0, UINT32_MAX);
-    case kText:
-    case kVarchar: return text;
-    case kUuid: return uuid_key(text);
-    default: return hex_key(text, column.type);
-  }
+bool is_text(const stromkv_column& column) {
+  constexpr std::array<uint32_t, 5> kTexts{kText, kVarchar, kBpchar, kName, kJson};
+  return std::find(kTexts.begin(), kTexts.end(), column.type_id) != kTexts.end();
 }
 
+/// A text as JSON.
+Result<std::string> json_of_text(const stromkv_column& column, const stromkv_field& field, const TextCodec& codec) {
+  const std::string_view bytes = view(field);
+  const size_t length = column.type_id == kName ? bytes.find('\0') : bytes.size();  // a name is padded
+  STROM_ASSIGN(std::string text, codec.to_utf8(bytes.substr(0, length)));
+  if (column.type_id != kJson) return tool::json_text(text);
+  // A row is one line. Strings inside JSON have no line breaks.
+  std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return text;
+}
+
+/// Another value as JSON.
 std::string json_value(const stromkv_column& column, const stromkv_field& field) {
   if (field.data == nullptr) return "null";
   switch (column.type_id) {
@@ -158,11 +162,6 @@ std::string json_value(const stromkv_column& column, const stromkv_field& field)
     case kOid: return fmt::format("{}", read<uint64_t>(field));
     case kFloat4: return number(read<float>(field), fmt::format("{}", read<float>(field)));
     case kFloat8: return number(read<double>(field), fmt::format("{}", read<double>(field)));
-    case kText:
-    case kVarchar:
-    case kBpchar: return tool::json_text(std::string(view(field)));
-    case kJson: return std::string(view(field));
-    case kName: return tool::json_text(std::string(view(field)).c_str());
     case kDate: {
       const auto days = read<int32_t>(field);
       if (days == INT32_MAX || days == INT32_MIN) return days > 0 ? "\"infinity\"" : "\"-infinity\"";
@@ -174,6 +173,37 @@ std::string json_value(const stromkv_column& column, const stromkv_field& field)
     case kUuid: return tool::json_text(uuid_text(field));
     default: return tool::json_text(hex(field));
   }
+}
+
+}  // namespace
+
+Result<std::string> key_bytes(const stromkv_column& column, const std::string& text, const TextCodec& codec) {
+  switch (column.type_id) {
+    case kInt2: return integer_key<int32_t>(text, INT16_MIN, INT16_MAX);
+    case kInt4: return integer_key<int32_t>(text, INT32_MIN, INT32_MAX);
+    case kInt8: return integer_key<int64_t>(text, INT64_MIN, INT64_MAX);
+    case kOid: return integer_key<uint64_t>(text, 0, UINT32_MAX);
+    case kText:
+    case kVarchar: return codec.from_utf8(text);
+    case kUuid: return uuid_key(text);
+    default: return hex_key(text, column.type);
+  }
+}
+
+Result<std::string> json_row(std::span<const stromkv_column* const> columns, std::span<const stromkv_field> fields,
+                             const TextCodec& codec) {
+  std::string text = "{";
+  for (size_t i = 0; i < columns.size(); ++i) {
+    STROM_ASSIGN(const std::string name, codec.to_utf8(columns[i]->name));
+    text += (i == 0 ? "" : ", ") + tool::json_text(name) + ": ";
+    if (fields[i].data != nullptr && is_text(*columns[i])) {
+      STROM_ASSIGN(const std::string value, json_of_text(*columns[i], fields[i], codec));
+      text += value;
+    } else {
+      text += json_value(*columns[i], fields[i]);
+    }
+  }
+  return text + "}";
 }
 
 }  // namespace strom::kv_tool

@@ -20,6 +20,15 @@ T read(std::string_view bytes) {
 
 bool is_text(std::string_view bytes) { return pg_verifymbstr(bytes.data(), static_cast<int>(bytes.size()), true); }
 
+/// Text of clients is UTF-8, but where the database does not know its encoding. nullptr: it is not. Raises an error if
+/// the database's encoding lacks a character.
+char* to_database_encoding(std::string_view bytes) {
+  const int length = static_cast<int>(bytes.size());
+  const int encoding = GetDatabaseEncoding() == PG_SQL_ASCII ? PG_SQL_ASCII : PG_UTF8;
+  if (!pg_verify_mbstr(encoding, bytes.data(), length, true)) return nullptr;
+  return pg_any_to_server(pnstrdup(bytes.data(), bytes.size()), length, encoding);
+}
+
 bool has_length(std::string_view text, int32_t typmod) {
   if (typmod < 0) return true;
   return pg_mbstrlen_with_len(text.data(), static_cast<int>(text.size())) <= typmod - static_cast<int>(VARHDRSZ);
@@ -79,8 +88,8 @@ bool take_value(const store::StoreColumn& column, const message::Field& field, s
     OidInputFunctionCall(input, nullptr, parameter, column.typmod);
     return true;
   }
-  if (!is_text(field.bytes)) return false;
-  char* text = pnstrdup(field.bytes.data(), field.bytes.size());
+  char* text = to_database_encoding(field.bytes);
+  if (text == nullptr) return false;
   store::set_cell(column, OidInputFunctionCall(input, text, parameter, column.typmod), false, space, cell);
   return true;
 }
