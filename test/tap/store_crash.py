@@ -523,6 +523,7 @@ def memory_of_cluster():
 def two_servers():
     """A second server, on a copy of the first one's data, is told that the files are in use."""
     make_table("shared_files", "id int, n int")
+    make_table("of_primary", "id int, n int")
     query_all("INSERT INTO shared_files VALUES (1, 1)")
     cluster.stop("fast")
     copy = Cluster(cluster.bindir, cluster.folder / "copy", cluster.user)
@@ -552,6 +553,15 @@ def two_servers():
             other.execute("DROP FOREIGN TABLE shared_files")
         copy.stop("fast")
         equal(query("SELECT count(*), pgstrom.store_check('shared_files') FROM shared_files"), [(2, 2)], "all rows are there")
+        # The second one becomes a standby, which would not see what the first one writes.
+        (copy.data / "standby.signal").touch()
+        copy.start({})
+        with psycopg.connect(copy.conninfo("postgres"), autocommit=True) as other:
+            equal(other.execute("SELECT pg_is_in_recovery()").fetchone(), (True,), "a standby")
+            for statement in ("SELECT * FROM of_primary", "SELECT * FROM of_primary WHERE id = 1", "SELECT pgstrom.store_check('of_primary')"):
+                equal(state_of(lambda: other.execute(statement)), "0A000", f"may not: {statement}")
+        query_all("INSERT INTO of_primary VALUES (1, 1)")
+        equal(query("SELECT * FROM of_primary"), [(1, 1)], "the first server goes on")
     finally:
         copy.remove()
 

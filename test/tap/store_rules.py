@@ -3,7 +3,7 @@
 rows of foreign tables; the extension does."""
 import psycopg
 
-from server import alive, done, equal, query, state_of
+from server import alive, done, equal, ok, query, state_of
 from store_tables import StoreTables
 
 TABLES = StoreTables("store_rules")
@@ -123,10 +123,76 @@ def partitions_that_do_not_change():
     query("DROP TABLE parts", DB)
 
 
+def moved_rows():
+    """An UPDATE that moves rows of an ordinary partition to a store table that it updates as well."""
+    rest = f"SERVER gstore_fdw OPTIONS (base_file '{FILES}/%s.base', redo_log_file '{FILES}/%s.redo', max_num_rows '1000')"
+    query(f"""CREATE TABLE mixed (id int, x int, s text) PARTITION BY LIST (id); CREATE TABLE mixed1 PARTITION OF mixed FOR VALUES IN (1);
+              CREATE FOREIGN TABLE mixed2 PARTITION OF mixed FOR VALUES IN (2) {rest % ('mixed2', 'mixed2')};
+              CREATE TABLE mixed3 PARTITION OF mixed FOR VALUES IN (3);
+              INSERT INTO mixed SELECT 1 + i % 3, i, 'x' FROM generate_series(0, 299) i""", DB)
+    for round_ in range(3):
+        query("UPDATE mixed SET id = 2, s = s || 'u' WHERE x % 2 = 0 OR id = 2", DB)
+        equal(query("SELECT count(*), count(*) FILTER (WHERE id = 2), sum(length(s)), sum(x) FROM mixed", DB), f"300|200|{300 + 200 * (round_ + 1)}|44850", "rows that were moved and rows that were not")
+    query("UPDATE mixed SET id = 2 RETURNING *", DB)
+    equal(query("SELECT count(*), pgstrom.store_check('mixed2') FROM mixed2", DB), "300|300", "all of them")
+    query("DROP TABLE mixed", DB)
+
+
+def joins_of_partitions():
+    """Rows by keys that another partitioned table gives, partition by partition."""
+    rest = f"SERVER gstore_fdw OPTIONS (base_file '{FILES}/%s.base', redo_log_file '{FILES}/%s.redo', max_num_rows '1000', primary_key 'id')"
+    query("CREATE TABLE stored (id int NOT NULL, x int) PARTITION BY RANGE (id); CREATE TABLE plain_parts (id int NOT NULL, x int) PARTITION BY RANGE (id);" +
+          "".join(f"""CREATE FOREIGN TABLE stored{i} PARTITION OF stored FOR VALUES FROM ({i * 100}) TO ({i * 100 + 100}) {rest % (f'stored{i}', f'stored{i}')};
+                      CREATE TABLE plain_part{i} PARTITION OF plain_parts FOR VALUES FROM ({i * 100}) TO ({i * 100 + 100});""" for i in range(2)) +
+          """INSERT INTO stored SELECT i, i FROM generate_series(0, 199) i; INSERT INTO plain_parts SELECT i, i FROM generate_series(0, 199, 3) i;
+             ANALYZE stored; ANALYZE plain_parts""", DB)
+    joins = ("SELECT count(*), sum(a.x + b.x) FROM stored a JOIN stored b USING (id)", "SELECT count(*), sum(b.x) FROM plain_parts a JOIN stored b USING (id)",
+             "SELECT count(*), sum(b.x) FROM plain_parts a LEFT JOIN stored b ON b.id = a.id AND a.x < 50", "SELECT count(*) FROM plain_parts a WHERE EXISTS (SELECT FROM stored b WHERE b.id = a.id)")
+    by_key = 0
+    for join in joins:
+        wanted = query(join, DB)
+        for way in ("on", "off"):
+            settings = f"SET enable_partitionwise_join = on; SET enable_hashjoin = off; SET enable_mergejoin = off; SET pg_strom.enabled = {way}; "
+            equal(query(settings + join, DB), wanted, f"partition by partition, pg_strom.enabled = {way}: {join}")
+            by_key += "Store Key" in query(settings + "EXPLAIN " + join, DB)
+    ok(by_key >= 4, "by key", by_key)
+    query("DROP TABLE stored, plain_parts", DB)
+
+
+def keys_that_are_secret():
+    """An error tells the key only to those who may read it, as PostgreSQL's unique indexes do."""
+    TABLES.make("secrets", "id int DEFAULT 7, x int")
+    query("""CREATE ROLE rules_writer; GRANT INSERT, SELECT (x) ON secrets TO rules_writer; CREATE TABLE secret_heap (id int DEFAULT 7 PRIMARY KEY, x int);
+             GRANT INSERT, SELECT (x) ON secret_heap TO rules_writer; INSERT INTO secrets VALUES (7, 1); INSERT INTO secret_heap VALUES (7, 1)""", DB)
+
+    def details(before):
+        found = []
+        for table in ("secrets", "secret_heap"):
+            with psycopg.connect(dbname=DB, autocommit=True) as session:
+                session.execute(before)
+                try:
+                    session.execute(f"INSERT INTO {table} (x) VALUES (2)")
+                except psycopg.errors.UniqueViolation as error:
+                    found.append((error.diag.message_detail, error.diag.table_name))
+        return found
+
+    told = "Key (id)=(7) already exists."
+    equal(details("SET ROLE rules_writer"), [(None, "secrets"), (None, "secret_heap")], "a role that may not read the key")
+    query("GRANT SELECT (id) ON secrets, secret_heap TO rules_writer", DB)
+    equal(details("SET ROLE rules_writer"), [(told, "secrets"), (told, "secret_heap")], "one that may read the key")
+    query("REVOKE SELECT (id) ON secrets, secret_heap FROM rules_writer", DB)
+    equal(details("SELECT 1"), [(told, "secrets"), (told, "secret_heap")], "the owner")
+    equal(refused("INSERT INTO secrets VALUES (NULL, 1)"), (NO_NULL, "secrets", "id"), "a key that is NULL")
+    query("DROP OWNED BY rules_writer; DROP ROLE rules_writer", DB)
+
+
 columns()
 constraints()
 parents()
 default_partitions()
 partitions_that_do_not_change()
+keys_that_are_secret()
+moved_rows()
+joins_of_partitions()
 alive("the server runs")
 done()

@@ -3,8 +3,8 @@
 import threading
 import time
 
-from server import alive, done, equal, ok, query
-from store_tables import StoreTables
+from server import alive, done, equal, ok, query, state_of, wait_until
+from store_tables import Background, StoreTables
 
 TABLES = StoreTables("store_turns")
 DB = TABLES.database
@@ -88,7 +88,39 @@ def pages_beside_scans():
     equal(query("SELECT pgstrom.store_check('scanned'), sum(n) FROM scanned", DB), f"{rows}|{(rows + 63) // 64}", "the table is whole")
 
 
+def checkpoint_beside_a_commit_that_waits():
+    """A commit that waits for something else, here a lock of NOTIFY, holds up checkpoints, but nobody else for long."""
+    TABLES.make("slow", "id int, n int")
+    query("INSERT INTO slow SELECT i, 0 FROM generate_series(1, 9) i", DB)
+    query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'; SELECT pg_reload_conf()")
+    notifier, writer, other, checkpoint = (TABLES.connect() for _ in range(4))
+    for session in (writer, other, checkpoint):
+        session.execute("SET synchronous_commit = local")
+    try:
+        waiting = [Background(notifier, "BEGIN; CREATE TEMP TABLE made (a int); NOTIFY a; COMMIT")]
+        ok(wait_until(lambda: query(f"SELECT wait_event FROM pg_stat_activity WHERE pid = {notifier.info.backend_pid}", DB) == "SyncRep"), "a commit waits for a standby")
+        waiting.append(Background(writer, "BEGIN; UPDATE slow SET n = 2 WHERE id = 1; NOTIFY b; COMMIT"))
+        ok(waiting[1].waits(), "and another one for its notifications")
+        checkpoint.execute("SET statement_timeout = '2s'")
+        equal(state_of(lambda: checkpoint.execute("SELECT pgstrom.store_checkpoint('slow')")), "57014", "a checkpoint can be cancelled")
+        checkpoint.execute("SET statement_timeout = 0")
+        waiting.append(Background(checkpoint, "SELECT pgstrom.store_checkpoint('slow')"))
+        other.execute("SET statement_timeout = '10s'")
+        begin = time.monotonic()
+        for i in range(30):
+            other.execute(f"UPDATE slow SET n = n + 1 WHERE id = {2 + i % 8}")
+        print(f"# 30 commits in {time.monotonic() - begin:.1f} s")
+        equal([each.runs() for each in waiting], [True] * 3, "others commit beside them")
+    finally:
+        query("ALTER SYSTEM RESET synchronous_standby_names; SELECT pg_reload_conf()")
+    equal([each.end() for each in waiting][2] is not None, True, "all of them end then")
+    equal(query("SELECT sum(n), pgstrom.store_check('slow') FROM slow", DB), "32|9", "with their changes")
+    for session in (notifier, writer, other, checkpoint):
+        session.close()
+
+
 checkpoints_beside_commits()
 pages_beside_scans()
+checkpoint_beside_a_commit_that_waits()
 alive("the server runs")
 done()

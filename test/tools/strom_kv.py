@@ -12,7 +12,7 @@ import time
 
 import psycopg
 
-from checks import BUILD_DIR, done, equal, folder, fresh_database, ok, query, run
+from checks import BUILD_DIR, done, equal, folder, fresh_database, ok, query, raises, run
 from kv_library import Key, Row, fields_of, library
 
 OUT = folder("strom_kv")
@@ -229,17 +229,21 @@ def rights_that_go_with_roles():
         query(way, DB)
         ok(comes(lambda: client.get(1)[0] == MOVED), f"the region goes soon: {way}")
         client.close()
-    # A table that the role keeps locked does not save it another one.
+    # The role cannot keep a region by a transaction that it leaves open.
     make_table("kv_roles.locked", "id int, n int")
     query("GRANT strom_kv_group TO strom_kv_member; GRANT SELECT ON kv_roles.locked TO strom_kv_group; ALTER ROLE strom_kv_member INHERIT", DB)
     with psycopg.connect(dbname=DB, user="strom_kv_member", autocommit=True) as user:
         clients = [Client(grant=tokens(table, user)) for table in ("kv_roles.s", "kv_roles.locked")]
         user.execute("BEGIN; SELECT FROM kv_roles.locked; SELECT FROM kv_roles.s LIMIT 0")
         user.execute("ROLLBACK; BEGIN; SELECT FROM kv_roles.locked")
-        query("REVOKE strom_kv_group FROM strom_kv_member", DB)
-        ok(comes(lambda: clients[0].get(1)[0] == MOVED), "the region of a table that is not locked goes")
-        user.execute("ROLLBACK")
-        ok(comes(lambda: clients[1].get(1)[0] == MOVED), "and that of the other one when it is free")
+        with psycopg.connect(dbname=DB, user="strom_kv_stays") as other:
+            other.execute("SELECT FROM kv_roles.s")
+            query("REVOKE strom_kv_group FROM strom_kv_member", DB)
+            ok(comes(lambda: clients[1].get(1)[0] == MOVED), "the region of a table that the role has locked goes")
+            equal(clients[0].get(1)[0], 0, "that of a table that another role has locked waits for it")
+            equal(other.execute("SELECT n FROM kv_roles.s").fetchall(), [(1,)], "which goes on")
+        ok(comes(lambda: clients[0].get(1)[0] == MOVED, 30), "and goes when it is free")
+        raises(lambda: user.execute("SELECT 1"), psycopg.Error, "", "the role's session has ended")
     for client in clients:
         client.close()
     # Other changes of roles take nothing from anybody.

@@ -7,6 +7,7 @@ import json
 import mmap
 import os
 import random
+import resource
 import socket
 import struct
 import threading
@@ -179,6 +180,8 @@ def failures():
     ok("violates check constraint" in session.error() and "(23514)" in session.error(), "and what it says", session.error())
     statuses = session.put_many([(int4(100 + i), int4(1), b"abc") for i in range(60)])[1]
     equal((statuses.count(OK), statuses.count(FULL)), (37, 23), "a table that is full")
+    equal(session.put("x" * ((4 << 20) - 1000), int4(1), b"abc"), BAD_VALUE, "a value of four MB that the error repeats")
+    equal(session.get(int4(0))[0], OK, "leaves the session as it was")
     session.close()
     make_table("kinds", "id int, b bool, s smallint, o oid, d date, t time, ts timestamp(0), u uuid, v bytea, j jsonb, n numeric")
     session = Session("kinds")
@@ -390,6 +393,37 @@ def garbage():
     good.close()
 
 
+def strangers():
+    """Clients that show no token have a part of the places, and keep nobody else out."""
+    make_table("h", "id int, n int")
+    path, silent = grant("h")[0], []
+    good = Session("h")
+    least = 1500
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(4 * least, resource.getrlimit(resource.RLIMIT_NOFILE)[0]), resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    for _ in range(least):
+        silent.append(connect(path))
+    began = time.monotonic()
+    equal((good.put(int4(1), int4(1)), good.get(int4(1))[0]), ("new", OK), "who is connected is served")
+    other = Session("h")
+    equal(other.get(int4(1))[0], OK, "who comes with a token gets a place")
+    ok(time.monotonic() - began < 5, "without waiting", time.monotonic() - began)
+    gone = sum(hung_up(client) for client in silent)
+    ok(400 <= gone < least, "those who are silent for the longest time lose theirs", gone)
+    equal(hung_up(silent[-1]), False, "not the last ones")
+    for client in (*silent, good, other):
+        client.close()
+
+
+def hung_up(client):
+    client.setblocking(False)
+    try:
+        return client.recv(1) == b""
+    except ConnectionResetError:
+        return True
+    except BlockingIOError:
+        return False
+
+
 RING, HEAD = 32 << 10, 4096
 WORD = {"sent": 0, "taken": 64, "sleeps": 128}
 
@@ -558,6 +592,7 @@ others_changes()
 garbage()
 garbage_in_rings()
 many_clients()
+strangers()
 endings()
 time.sleep(3)
 query(f"DROP DATABASE {DB}")

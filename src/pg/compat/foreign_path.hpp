@@ -3,6 +3,10 @@
 
 #include "pg/boundary/postgres.hpp"
 
+extern "C" {
+#include "optimizer/appendinfo.h"
+}
+
 namespace strom::pg::compat {
 
 /// A scan path of a foreign table. `disabled`: the user has switched this kind of path off, so any other path should
@@ -24,6 +28,15 @@ inline ForeignPath* make_foreign_scan_path(PlannerInfo* root, RelOptInfo* rel, d
   return create_foreignscan_path(root, rel, nullptr, rows, startup_cost, total_cost, NIL, rel->lateral_relids, nullptr,
                                  fdw_private);
 #endif
+#endif
+}
+
+/// An expression about a parent, as one about its child `child`.
+inline Node* for_child(PlannerInfo* root, Node* node, RelOptInfo* child) {
+#if PG_VERSION_NUM >= 160000
+  return adjust_appendrel_attrs_multilevel(root, node, child, child->top_parent);
+#else
+  return adjust_appendrel_attrs_multilevel(root, node, child->relids, child->top_parent_relids);
 #endif
 }
 

@@ -11,6 +11,7 @@ void strom_gstore_rel_size(PlannerInfo* root, RelOptInfo* baserel, Oid relid);
 void strom_gstore_paths(PlannerInfo* root, RelOptInfo* baserel, Oid relid);
 ForeignScan* strom_gstore_plan(PlannerInfo* root, RelOptInfo* baserel, Oid relid, ForeignPath* best_path, List* tlist,
                                List* scan_clauses, Plan* outer_plan);
+List* strom_gstore_reparameterize(PlannerInfo* root, List* fdw_private, RelOptInfo* child);
 
 // scan.cpp
 void strom_gstore_begin(ForeignScanState* node, int eflags);

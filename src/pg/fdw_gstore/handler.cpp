@@ -11,6 +11,7 @@ STROM_SQL_FUNCTION(strom_gstore_fdw_handler) {
   routine->GetForeignRelSize = strom_gstore_rel_size;
   routine->GetForeignPaths = strom_gstore_paths;
   routine->GetForeignPlan = strom_gstore_plan;
+  routine->ReparameterizeForeignPathByChild = strom_gstore_reparameterize;
   routine->BeginForeignScan = strom_gstore_begin;
   routine->IterateForeignScan = strom_gstore_iterate;
   routine->ReScanForeignScan = strom_gstore_rescan;

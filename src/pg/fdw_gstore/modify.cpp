@@ -95,6 +95,8 @@ void strom_gstore_begin_modify(ModifyTableState* state, ResultRelInfo* target, L
 }
 
 void strom_gstore_begin_insert(ModifyTableState* state, ResultRelInfo* target) {
+  // An UPDATE moves rows of other partitions to one of its targets, whose rows it changes as well.
+  if (target->ri_FdwState != nullptr) return;
   const auto* plan = state != nullptr ? reinterpret_cast<const ModifyTable*>(state->ps.plan) : nullptr;
   begin(state, target, plan != nullptr && plan->onConflictAction == ONCONFLICT_NOTHING);
 }

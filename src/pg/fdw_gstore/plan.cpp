@@ -125,6 +125,11 @@ void strom_gstore_paths(PlannerInfo* root, RelOptInfo* baserel, Oid) {
         true);
 }
 
+/// For joins of partitions: a path by a key that another partitioned table gives.
+List* strom_gstore_reparameterize(PlannerInfo* root, List* fdw_private, RelOptInfo* child) {
+  return reinterpret_cast<List*>(strom::pg::compat::for_child(root, reinterpret_cast<Node*>(fdw_private), child));
+}
+
 ForeignScan* strom_gstore_plan(PlannerInfo* root, RelOptInfo* baserel, Oid, ForeignPath* best_path, List* tlist,
                                List* scan_clauses, Plan* outer_plan) {
   List* clauses = extract_actual_clauses(scan_clauses, false);

@@ -1,6 +1,7 @@
 #include "pg/kv_server/clients.hpp"
 
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -34,6 +35,20 @@ bool needs_input(const Client& client) {
   if (client.input.size() < kEnough) return true;
   const auto found = message::find_frame(client.input);
   return found.is_ok() && !found.value().has_value();
+}
+
+/// Raises the process's limit of descriptors as far as it may. How many clients there can be so that half of the
+/// descriptors are left for files.
+size_t most_clients() {
+  constexpr rlim_t kHalf = 2, kFew = 100;
+  struct rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kFew;
+  const rlim_t wanted = std::min<rlim_t>(limit.rlim_max, kHalf * kMostClients);
+  if (limit.rlim_cur < wanted) {
+    const struct rlimit raised{wanted, limit.rlim_max};
+    if (setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+  }
+  return std::min<rlim_t>(kMostClients, limit.rlim_cur / kHalf);
 }
 
 TimestampTz now() {
@@ -72,6 +87,7 @@ bool Clients::listen(const std::string& path) {
   path.copy(address.sun_path, path.size());
   unlink(path.c_str());
   path_ = path;
+  most_ = most_clients();
   listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   constexpr int kBacklog = 1024;
   // The token authenticates clients. So the socket is open to everybody who may use the server's own socket.
@@ -89,11 +105,34 @@ void Clients::add_listener(int descriptor) {
 
 void Clients::wake_for(int descriptor) { watch(descriptor, EPOLLIN, EPOLL_CTL_ADD); }
 
-void Clients::accept_all(int listener) {
-  for (;;) {
+/// Makes room for a client. Those without a valid token have a part of the places: the one that has been silent for the
+/// longest time goes, so that they cannot keep others out.
+bool Clients::make_place() {
+  constexpr size_t kPart = 4;
+  if (clients_.size() < most_ / kPart) return true;
+  size_t strangers = 0;
+  auto oldest = clients_.end();
+  for (auto at = clients_.begin(); at != clients_.end(); ++at) {
+    if (at->second.is_admitted) continue;
+    ++strangers;
+    if (oldest == clients_.end() || at->second.since < oldest->second.since) oldest = at;
+  }
+  if (strangers >= std::max<size_t>(1, most_ / kPart)) {
+    forget(&oldest->second);
+    clients_.erase(oldest);
+  }
+  return clients_.size() < most_;
+}
+
+/// True if somebody came.
+bool Clients::accept_all(int listener) {
+  for (bool any = false;; any = true) {
     const int descriptor = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (descriptor < 0) return;
-    if (clients_.size() >= kMostClients || !watch(descriptor, EPOLLIN, EPOLL_CTL_ADD)) {
+    // The system has no descriptors left, and the listener stays readable.
+    constexpr long kPauseUs = 10'000;
+    if (descriptor < 0 && (errno == EMFILE || errno == ENFILE)) pg_usleep(kPauseUs);
+    if (descriptor < 0) return any;
+    if (!make_place() || !watch(descriptor, EPOLLIN, EPOLL_CTL_ADD)) {
       close(descriptor);
       continue;
     }
@@ -193,13 +232,15 @@ bool Clients::receive_events(int timeout_ms) {
   constexpr int kMost = 64;
   struct epoll_event events[kMost];
   const int count = epoll_wait(poll_, events, kMost, timeout_ms);
+  bool any = false;
   for (int i = 0; i < count; ++i) {
     const int descriptor = events[i].data.fd;
     if (descriptor == listener_ ||
         std::find(tcp_listeners_.begin(), tcp_listeners_.end(), descriptor) != tcp_listeners_.end()) {
-      accept_all(descriptor);
+      any = accept_all(descriptor) || any;
       continue;
     }
+    any = true;
     const auto found = clients_.find(descriptor);
     if (found == clients_.end() || (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) continue;
     Client* client = &found->second;
@@ -207,7 +248,7 @@ bool Clients::receive_events(int timeout_ms) {
     forget(client);
     clients_.erase(found);
   }
-  return count > 0;
+  return any;
 }
 
 /// Closes the client's connection.

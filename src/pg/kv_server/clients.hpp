@@ -73,7 +73,8 @@ class Clients {
 
  private:
   bool watch(int descriptor, uint32_t events, int operation) const;
-  void accept_all(int listener);
+  bool make_place();
+  bool accept_all(int listener);
   bool receive_from(Client* client);
   bool receive_bell(Client* client);
   bool receive_by_rings();
@@ -85,6 +86,7 @@ class Clients {
   void forget(Client* client);
   void follow(Client* client);
 
+  size_t most_ = 0;  // clients at the same time
   int listener_ = -1, poll_ = -1;
   std::vector<int> tcp_listeners_;
   std::string path_;

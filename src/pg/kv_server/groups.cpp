@@ -27,8 +27,16 @@ constexpr size_t kMostAnswer = 16 << 20;                 // bytes of rows in the
 
 bool is_read(Kind kind) { return kind != Kind::kPut && kind != Kind::kDelete && kind != Kind::kCompareAndSet; }
 
+/// The text may repeat a value, which can be as long as a message.
 std::string error_body(const Verdict& verdict) {
-  return std::string(guard([&] { return unpack_sql_state(verdict.sqlstate); })) + verdict.text;
+  constexpr int kMostBytes = 2000;
+  const auto length = static_cast<int>(strlen(verdict.text));
+  int kept = 0;
+  const char* state = guard([&verdict, &kept, length] {
+    kept = pg_mbcliplen(verdict.text, length, kMostBytes);
+    return unpack_sql_state(verdict.sqlstate);
+  });
+  return std::string(state) + std::string(verdict.text, static_cast<size_t>(kept));
 }
 
 /// Turns the error that is being handled into an answer.

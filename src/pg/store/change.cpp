@@ -79,9 +79,18 @@ Slot find_conflict(const Table* table, uint64_t bucket, const rows::Cell& key, S
   return rows::kNoSlot;
 }
 
+/// The rule of PostgreSQL's BuildIndexValueDescription(): keys may come from defaults and triggers.
+bool may_see_key(const Table* table) {
+  const Oid role = GetUserId();
+  return check_enable_rls(table->relid, InvalidOid, true) != RLS_ENABLED &&
+         (pg_class_aclcheck(table->relid, role, ACL_SELECT) == ACLCHECK_OK ||
+          pg_attribute_aclcheck(table->relid, table->key_column().attnum, role, ACL_SELECT) == ACLCHECK_OK);
+}
+
 /// Raises PostgreSQL's error of unique indexes.
 void raise_duplicate(const Table* table, Relation relation, const rows::Cell& key) {
   const StoreColumn& column = table->key_column();
+  const bool tells_key = may_see_key(table);
   bool is_null;
   const Datum value = from_cell(column, key, &is_null);
   Oid output;
@@ -92,7 +101,8 @@ void raise_duplicate(const Table* table, Relation relation, const rows::Cell& ke
       ERROR,
       (errcode(ERRCODE_UNIQUE_VIOLATION),
        errmsg("duplicate key value violates the primary key of store table \"%s\"", RelationGetRelationName(relation)),
-       errdetail("Key (%s)=(%s) already exists.", name, OidOutputFunctionCall(output, value)), errtable(relation)));
+       tells_key ? errdetail("Key (%s)=(%s) already exists.", name, OidOutputFunctionCall(output, value)) : 0,
+       errtable(relation)));
 }
 
 /// Frees a version if nobody can see it any more. The caller holds the lock of versions.
@@ -193,7 +203,7 @@ uint64_t redo_bytes_of(const Table* table, const rows::Cell* cells) {
   return bytes_of(table, cells) + kSlotAndKind + kColumn * table->columns.size();
 }
 
-void check_row(const Table* table, const rows::Cell* cells) {
+void check_row(const Table* table, Relation relation, const rows::Cell* cells) {
   const uint64_t bytes = bytes_of(table, cells);
   if (bytes > rows::kMaxRowBytes)
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -204,7 +214,8 @@ void check_row(const Table* table, const rows::Cell* cells) {
   if (cells[key].is_null)
     ereport(ERROR, (errcode(ERRCODE_NOT_NULL_VIOLATION),
                     errmsg("null value in column \"%s\" of relation \"%s\" violates not-null constraint",
-                           table->shape.columns[key].name.c_str(), table->name)));
+                           table->shape.columns[key].name.c_str(), table->name),
+                    errtablecol(relation, table->key_column().attnum)));
   constexpr uint32_t kMaxKey = 2000;
   if (cells[key].bytes > kMaxKey)
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -320,7 +331,7 @@ void fetch_rows(const Table* table, const rows::Cell* keys, int count) {
 
 Slot insert_row(Table* table, Relation relation, const rows::Cell* cells, CommandId command, bool skips_duplicates) {
   check_command(command);
-  check_row(table, cells);
+  check_row(table, relation, cells);
   const uint64_t count = __atomic_load_n(&table->shared->row_count, __ATOMIC_ACQUIRE);
   if (count >= table->shape.max_rows + rows_ended(table))
     ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED), errmsg("store table \"%s\" is full", table->name),
@@ -438,7 +449,7 @@ EndOutcome end_row(Table* table, Relation relation, Slot slot, CommandId command
 }
 
 Slot replace_row(Table* table, Relation relation, Slot ended, const rows::Cell* cells, CommandId command) {
-  check_row(table, cells);
+  check_row(table, relation, cells);
   const Slot slot = make_version(table, relation, cells, command, {rows::kNoSlot, rows::kNoSlot, 0, 0});
   merge_last_changes(table, ended, slot);
   if (table->key() < 0) return slot;

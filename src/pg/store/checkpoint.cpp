@@ -47,7 +47,11 @@ uint64_t flush_ended(Snapshot snapshot) {
 /// May ereport.
 Point take_point(Table* table) {
   Point point;
-  take_lock_alone(table, kGate);
+  // The worker has other tables to look after.
+  constexpr int kTries = 3;
+  if (!take_lock_alone(table, kGate, while_writing != nullptr ? kTries : kAnyTries))
+    ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+                    errmsg("a commit has been waiting for something else too long for a checkpoint")));
   point.position = table->shared->log.appended;
   point.snapshot = RegisterSnapshot(GetLatestSnapshot());
   LWLockRelease(table->lock(kGate));

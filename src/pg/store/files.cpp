@@ -71,6 +71,7 @@ void make_files(Relation relation) {
   auto redo = value_or_throw(log::RedoFile::create(options.redo_log_file, header.identity, options.redo_log_limit));
   note_removal({relid, {}, options.redo_log_file, {}, false, 0});
   throw_if_failed(log::sync_folder_of(options.redo_log_file));
+  refuse_existing(options.base_file);  // two paths of one file
   auto base = value_or_throw(log::BaseWriter::begin(options.base_file, header));
   throw_if_failed(base.finish(enableFsync));
   note_removal({relid, options.base_file, {}, memory_path(relid), false, 0});

@@ -179,7 +179,17 @@ void build(Table* table) {
   guard([&tag] { LockRelease(&tag, ExclusiveLock, false); });
 }
 
+/// The files are the primary's, which is perhaps on the same machine. What it writes to them would be missing here, and
+/// what is written here after a promotion would damage them.
+void refuse_on_standby(const char* name) {
+  if (!RecoveryInProgress()) return;
+  throw_if_failed(Status(ErrorCode::kUnsupported,
+                         std::string("store table \"") + name + "\" cannot be used while the server is a standby")
+                      .with_hint("Its files belong to the primary server."));
+}
+
 Table* find_or_open(Relation relation) {
+  refuse_on_standby(RelationGetRelationName(relation));
   const Oid relid = RelationGetRelid(relation);
   watch_catalogs();
   forget_gone_tables();

@@ -58,6 +58,56 @@ void deny_readers(Relation relation) {
   boundary::entry([table] { build_region(table); });
 }
 
+namespace {
+
+bool is_reader(const Table* table, Oid role) {
+  const Shared* shared = table->shared;
+  LWLockAcquire(table->lock(kRegionLock), LW_SHARED);
+  const Oid* end = shared->readers + std::min(shared->reader_count, kMostReaders);
+  const bool is_listed = std::find(shared->readers, end, role) != end;
+  LWLockRelease(table->lock(kRegionLock));
+  return is_listed;
+}
+
+/// Ends sessions of readers without the right to read that have locked the table.
+void end_denied_sessions(const Table* table) {
+  const LockData* locks = GetLockStatusData();
+  for (int i = 0; i < locks->nelements; ++i) {
+    const LockInstanceData& held = locks->locks[i];
+    const LOCKTAG& tag = held.locktag;
+    if (tag.locktag_type != LOCKTAG_RELATION || tag.locktag_field1 != MyDatabaseId ||
+        tag.locktag_field2 != table->relid || held.holdMask == 0 || held.pid == MyProcPid)
+      continue;
+    const PGPROC* process = BackendPidGetProc(held.pid);
+    const Oid role = process == nullptr ? InvalidOid : process->roleId;
+    if (!OidIsValid(role) || !is_reader(table, role) ||
+        pg_class_aclcheck(table->relid, role, ACL_SELECT) == ACLCHECK_OK)
+      continue;
+    ereport(LOG, (errmsg("ending process %d, which keeps the published region of store table \"%s\" from a role that "
+                         "may not read it any more",
+                         held.pid, table->name)));
+    kill(held.pid, SIGTERM);
+  }
+}
+
+/// Locks the table AccessExclusive. Who has lost the right to read could keep the region by a transaction that is left
+/// open.
+Relation lock_against_readers(Oid relid) {
+  constexpr int kLooks = 10;
+  constexpr long kPauseUs = 100'000;
+  for (int i = 0; i < kLooks; ++i) {
+    if (ConditionalLockRelationOid(relid, AccessExclusiveLock)) return table_open(relid, NoLock);
+    CHECK_FOR_INTERRUPTS();
+    pg_usleep(kPauseUs);
+  }
+  Relation relation = table_open(relid, AccessShareLock);
+  end_denied_sessions(open_table(relation));
+  table_close(relation, AccessShareLock);
+  return table_open(relid, AccessExclusiveLock);
+}
+
+}  // namespace
+
 void follow_rights(Oid relid) {
   if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE || !has_memory(relid)) return;
   lock_attaching(relid, ExclusiveLock);
@@ -66,7 +116,7 @@ void follow_rights(Oid relid) {
   const bool is_affected = is_store_table(relation) && has_denied_reader(open_table(relation));
   table_close(relation, AccessShareLock);
   if (!is_affected) return;
-  relation = table_open(relid, AccessExclusiveLock);
+  relation = lock_against_readers(relid);
   deny_readers(relation);
   table_close(relation, NoLock);
 }

@@ -24,8 +24,9 @@ bool has_denied_reader(const Table* table, bool or_unlisted = true);
 /// has changes of the table).
 void deny_readers(Relation relation);
 
-/// Replaces the region of a table, if it is a store table and has_denied_reader(). Waits for those that use the table.
-/// Attaching clients wait meanwhile, so each one is either known here or refused. Errors: as of deny_readers().
+/// Replaces the region of a table, if it is a store table and has_denied_reader(). Waits for those that use the table,
+/// and after a second ends sessions of denied readers that do. Attaching clients wait meanwhile, so each one is either
+/// known here or refused. Errors: as of deny_readers().
 void follow_rights(Oid relid);
 
 /// follow_rights(), if the roles that are known to read the table make it necessary. Waits for nobody to find that out.

@@ -23,5 +23,6 @@ extern "C" {
 #include "storage/spin.h"
 #include "tcop/tcopprot.h"
 #include "utils/partcache.h"
+#include "utils/rls.h"
 #include "utils/varlena.h"
 }
