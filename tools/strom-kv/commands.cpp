@@ -47,6 +47,7 @@ Result<std::string> row_text(const Table& table, const Reader& reader, const str
   const stromkv_status status = stromkv_fields(reader.get(), &row, fields.data());
   if (status != STROMKV_OK) return failed(status);
   std::vector<const stromkv_column*> described;
+  described.reserve(columns);
   for (size_t i = 0; i < columns; ++i) described.push_back(stromkv_column_at(table.get(), i));
   return json_row(described, fields, table.text);
 }

@@ -68,6 +68,7 @@ Status print_row(const Messages& messages, const stromkv_row& row) {
   const stromkv_status status = stromkv_session_fields(messages.get(), &row, fields.data());
   if (status != STROMKV_OK) return kv_tool::failed(status);
   std::vector<const stromkv_column*> described;
+  described.reserve(columns);
   for (size_t i = 0; i < columns; ++i) described.push_back(stromkv_session_column_at(messages.get(), i));
   STROM_ASSIGN(const std::string text, json_row(described, fields, messages.text));
   return print(text);
