@@ -456,8 +456,27 @@ def old_versions_of_own_transaction():
             other.execute("COMMIT")
 
 
+def removed_memory():
+    """Nobody makes a second memory of a table whose file in /dev/shm was removed, as that would lose changes."""
+    make_table("removed", "id int, n int")
+    query("INSERT INTO removed SELECT i, 0 FROM generate_series(1, 100) i", DB)
+    with connect() as session:
+        session.execute("UPDATE removed SET n = 1 WHERE id = 1")
+        oids = query("SELECT d.oid, c.oid FROM pg_database d, pg_class c WHERE d.datname = current_database() AND c.relname = 'removed'", DB)
+        memory = list(pathlib.Path("/dev/shm").glob("pg_strom.*." + oids.replace("|", ".")))
+        equal(len(memory), 1, "the table's memory")
+        os.link(memory[0], memory[0].with_name("pg_strom_removed"))
+        memory[0].unlink()
+        equal([state_of_statement(s) for s in ("SELECT * FROM removed", "INSERT INTO removed VALUES (200, 1)")], ["55006"] * 2, "sessions that come then")
+        session.execute("UPDATE removed SET n = n + 1 WHERE id = 1")
+        equal(session.execute("SELECT n FROM removed WHERE id = 1").fetchone(), (2,), "those that use it go on")
+        memory[0].with_name("pg_strom_removed").rename(memory[0])
+    equal(query("SELECT count(*), sum(n), pgstrom.store_check('removed') FROM removed", DB), "100|2|100", "when it is back, all is well")
+
+
 failed_open_beside_changes()
 taken_back()
+removed_memory()
 old_versions_of_own_transaction()
 growing_values()
 many_large_answers()

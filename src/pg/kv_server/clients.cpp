@@ -156,7 +156,8 @@ bool Clients::receive_from(Client* client) {
     if (got < 0) return false;
     client->input.append(buffer, static_cast<size_t>(got));
     client->has_hung_up = got == 0;
-    client->since = now();
+    // Its first message has to be whole in time.
+    if (client->is_admitted) client->since = now();
     if (static_cast<size_t>(got) < part) return true;
   }
   return true;

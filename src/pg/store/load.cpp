@@ -61,6 +61,11 @@ class Loader {
     auto base = value_or_throw(log::BaseReader::open(table_.options.base_file));
     check(base.header());
     table_.redo = value_or_throw(log::RedoFile::open(table_.options.redo_log_file, base.header().identity));
+    if (table_.redo.file().is_claimed(table_.shared->incarnation))
+      throw_if_failed(Status(ErrorCode::kInUse, std::string("the memory of store table \"") + table_.name +
+                                                    "\" has been removed from /dev/shm while processes use it")
+                          .with_hint("Restart the server. Nobody may remove its files there: see RemoveIPC in "
+                                     "logind.conf."));
     table_.redo.file().claim(table_.shared->incarnation);
     if (table_.redo.file().has_other(table_.shared->incarnation))
       throw_if_failed(Status(ErrorCode::kInUse, "another server uses file \"" + table_.options.redo_log_file + "\"")

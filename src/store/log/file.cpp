@@ -130,6 +130,8 @@ bool File::has_other(uint64_t server) const {
          is_locked(descriptor_, own + 1, kFirstServer + kServers - own - 1);
 }
 
+bool File::is_claimed(uint64_t server) const { return is_locked(descriptor_, byte_of(server), 1); }
+
 Status sync_folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);

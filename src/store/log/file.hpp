@@ -36,6 +36,8 @@ class File {
   /// True if another server has claimed the file. Claim it first: of two servers that ask at the same time, at least
   /// one gets true.
   bool has_other(uint64_t server) const;
+  /// True if somebody of this server has claimed the file by another descriptor.
+  bool is_claimed(uint64_t server) const;
   void close();
 
   const std::string& path() const { return path_; }
