@@ -41,6 +41,12 @@ bool begins_renewal(Table* table) {
   const TimestampTz now = GetCurrentTimestamp();
   if (appended == get(copies->begun) || now - used_at > static_cast<int64_t>(kIntervalsWithoutUse * interval))
     return false;
+  // The first query has just brought everything.
+  if (get(copies->begun_at) == 0) {
+    set(&copies->begun, appended);
+    set(&copies->begun_at, now);
+    return false;
+  }
   const bool is_time = now - get(copies->begun_at) >= static_cast<int64_t>(interval);
   if (!is_time && appended - get(copies->begun) < get(copies->threshold)) return false;
   set(&copies->begun, appended);

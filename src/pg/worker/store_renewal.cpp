@@ -65,7 +65,7 @@ void renew(const store::Table& table, uint64_t position) {
     all.bytes += renewed.value().bytes;
   }
   const uint64_t from = store::end_renewal(&table, position);
-  if (all.blocks > 0) boundary::guard([&] { log_renewed(table, all, from, position); });
+  boundary::guard([&] { log_renewed(table, all, from, position); });
 }
 
 /// May ereport.
