@@ -10,6 +10,8 @@ namespace strom::store {
 namespace {
 // MADV_COLLAPSE, since Linux 6.1; Debian's headers are older. Unlike MADV_HUGEPAGE it needs no setting of the system.
 constexpr int kCollapse = 25;
+constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE
+constexpr uint64_t kPage = 4096;
 }  // namespace
 
 void* map_shared(int descriptor, uint64_t bytes, int protection) noexcept {
@@ -26,7 +28,6 @@ void* map_shared(int descriptor, uint64_t bytes, int protection) noexcept {
     errno = error;
     return nullptr;
   }
-  constexpr uint64_t kPage = 4096;
   const uint64_t end = before + (bytes + kPage - 1) / kPage * kPage;
   if (before != 0) munmap(first, before);
   if (end < reserved) munmap(first + end, reserved - end);
@@ -36,8 +37,13 @@ void* map_shared(int descriptor, uint64_t bytes, int protection) noexcept {
 void collapse(void* memory, uint64_t begin, uint64_t end) noexcept {
   begin = (begin + kHugePage - 1) / kHugePage * kHugePage;
   end = end / kHugePage * kHugePage;
+  auto* const bytes = static_cast<uint8_t*>(memory);
   const int error = errno;
-  if (begin < end) madvise(static_cast<uint8_t*>(memory) + begin, end - begin, kCollapse);
+  // The system refuses a huge page of which no small one is there.
+  bool has_memory = begin < end;
+  for (uint64_t at = begin; at < end && has_memory; at += kHugePage)
+    has_memory = madvise(bytes + at, kPage, kPopulateWrite) == 0;
+  if (has_memory) madvise(bytes + begin, end - begin, kCollapse);
   errno = error;
 }
 

@@ -177,18 +177,33 @@ bool Clients::receive_bell(Client* client) {
   return got >= 0 || errno == EAGAIN;
 }
 
+/// Reads input from a client's ring.
+void Clients::take_input(Client* client) const {
+  const auto got = client->rings->requests.read(&client->input);
+  client->is_ending = client->is_ending || !got.has_value();
+  client->since = time_;
+}
+
 /// Reads input from all rings. True if there was input, or if output can be sent.
 bool Clients::receive_by_rings() {
   bool any = false;
   for (Client* client : ring_clients_) {
     any = any || (!client->output.empty() && client->rings->answers.has_room());
     if (!client->rings->requests.has_more() || !needs_input(*client)) continue;
-    const auto got = client->rings->requests.read(&client->input);
-    client->is_ending = client->is_ending || !got.has_value();
-    client->since = time_;
+    take_input(client);
     any = true;
   }
   return any;
+}
+
+std::vector<Client*> Clients::receive_from_idle() {
+  std::vector<Client*> found;
+  for (Client* client : ring_clients_) {
+    if (!client->input.empty() || !client->rings->requests.has_more() || !needs_input(*client)) continue;
+    take_input(client);
+    found.push_back(client);
+  }
+  return found;
 }
 
 /// Waits actively for input for a short time. It yields the processor to other processes meanwhile, because waking this

@@ -57,6 +57,8 @@ class Clients {
   void end();
   /// Reads input, and waits up to `timeout_ms` for it; false: there was none.
   bool receive(int timeout_ms);
+  /// Reads input from rings of clients of which all was answered; these clients.
+  std::vector<Client*> receive_from_idle();
   /// Prepares for sleeping until descriptor() is readable. False: there is something to do.
   bool begin_sleep();
   void end_sleep();
@@ -78,6 +80,7 @@ class Clients {
   bool receive_from(Client* client);
   bool receive_bell(Client* client);
   bool receive_by_rings();
+  void take_input(Client* client) const;
   bool spin();
   bool receive_events(int timeout_ms);
   bool send_to(Client* client);

@@ -19,8 +19,6 @@ namespace {
 using boundary::guard;
 using message::Kind;
 using message::Outcome;
-using Clock = std::chrono::steady_clock;
-
 constexpr auto kLongest = std::chrono::milliseconds(1);  // time for the changes of one transaction
 constexpr int kTries = 3;                                // of all messages together, before each has its own
 constexpr size_t kMostAnswer = 16 << 20;                 // bytes of rows in the answer to one message, or to many
@@ -345,6 +343,47 @@ const char* Groups::explain(const Verdict& verdict) const {
   return open == tables_.end() || sought_.is_null ? pstrdup(verdict.text) : busy_text(&*open, sought_);
 }
 
+/// Executes the operations, the reads first. `executed` is set behind the last change. False: some are left, because
+/// the answers are long enough or the transaction is.
+bool Groups::execute_all(size_t begin, size_t end, Clock::time_point start, size_t* executed) {
+  bool is_whole = true;
+  for (const bool reads : {true, false})
+    for (size_t i = begin; i < end; ++i) {
+      Operation& operation = operations_[i];
+      if (operation.is_answered || operation.is_read != reads) continue;
+      // The rest has its turn when these answers have been sent.
+      const bool is_too_much = answered_ > kMostAnswer && (reads || waits_for_read(begin, i));
+      if (is_too_much || (!reads && changes_ != 0 && Clock::now() - start > kLongest)) {
+        is_whole = false;
+        break;
+      }
+      current_ = &operation;
+      sought_ = {};
+      MemoryContext before = MemoryContextSwitchTo(memory_);
+      execute(&operation);
+      MemoryContextSwitchTo(before);
+      answered_ += operation.answer.size();
+      if (!reads) *executed = i + 1;
+    }
+  current_ = nullptr;
+  return is_whole;
+}
+
+/// Takes messages that have come since the transaction began, of clients that have none in it: a commit costs more than
+/// several changes. These messages have to see what was committed before they were sent, rights included.
+bool Groups::take_more(Clock::time_point start) {
+  const size_t before = operations_.size();
+  if (before >= kMostTogether || answered_ > kMostAnswer || Clock::now() - start > kLongest) return false;
+  for (Client* client : clients_->receive_from_idle()) take_from(client, kMostTogether);
+  if (operations_.size() == before) return false;
+  rights_.clear();
+  guard([] {
+    AcceptInvalidationMessages();
+    take_new_snapshot();
+  });
+  return true;
+}
+
 /// Runs the operations in one transaction. True: operations still unanswered are left to later transactions. False: the
 /// current operation has failed, and all changes have to be repeated.
 bool Groups::run_transaction(size_t begin, size_t end, bool is_alone) {
@@ -360,23 +399,11 @@ bool Groups::run_transaction(size_t begin, size_t end, bool is_alone) {
       PushActiveSnapshot(GetTransactionSnapshot());
     });
     const auto start = Clock::now();
-    for (const bool reads : {true, false})
-      for (size_t i = begin; i < end; ++i) {
-        Operation& operation = operations_[i];
-        if (operation.is_answered || operation.is_read != reads) continue;
-        // The rest has its turn when these answers have been sent.
-        if (reads && answered_ > kMostAnswer) break;
-        if (!reads && answered_ > kMostAnswer && waits_for_read(begin, i)) break;
-        if (!reads && executed != begin && Clock::now() - start > kLongest) break;
-        current_ = &operation;
-        sought_ = {};
-        MemoryContext before = MemoryContextSwitchTo(memory_);
-        execute(&operation);
-        MemoryContextSwitchTo(before);
-        answered_ += operation.answer.size();
-        if (!reads) executed = i + 1;
-      }
-    current_ = nullptr;
+    bool is_whole = execute_all(begin, end, start, &executed);
+    while (is_whole && !is_alone && take_more(start)) {
+      is_whole = execute_all(end, operations_.size(), start, &executed);
+      end = operations_.size();
+    }
     commit(tables_);
   } catch (...) {
     MemoryContext before = MemoryContextSwitchTo(memory_);

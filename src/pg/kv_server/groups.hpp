@@ -2,6 +2,7 @@
 // message that fails does not affect the others. All of it may throw.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,8 @@ struct Counts {
 
 class Groups {
  public:
+  using Clock = std::chrono::steady_clock;
+
   /// `rdma`: nullptr if RDMA is not in use.
   Groups(Clients* clients, rdma::Server* rdma) : clients_(clients), rdma_(rdma) {}
 
@@ -54,6 +57,8 @@ class Groups {
   bool waits_for_read(size_t begin, size_t operation) const;
   const char* explain(const Verdict& verdict) const;
   bool run_transaction(size_t begin, size_t end, bool is_alone);
+  bool execute_all(size_t begin, size_t end, Clock::time_point start, size_t* executed);
+  bool take_more(Clock::time_point start);
   void execute(Operation* operation);
   void fetch_rows(const OpenTable& open, const Operation* first) const;
   Verdict find_right(const store::Grant& grant, message::Kind kind);

@@ -22,12 +22,6 @@ using store::rows::kNoSlot;
 
 Verdict fail(Outcome outcome, int sqlstate, const char* text) { return {outcome, 0, sqlstate, text}; }
 
-/// Takes a new snapshot, which sees rows that others have committed meanwhile.
-void take_new_snapshot() {
-  PopActiveSnapshot();
-  PushActiveSnapshot(GetTransactionSnapshot());
-}
-
 /// Switches to the client's role before code of users runs. leave_role() takes the result and switches back.
 struct Before {
   Oid user;
@@ -247,6 +241,11 @@ const char* row_text(const store::Table* table, const Cell& key) {
 Verdict verdict_of(const ErrorData* error) {
   if (error == nullptr) return fail(Outcome::kFull, ERRCODE_OUT_OF_MEMORY, "out of memory");
   return fail(outcome_of(error->sqlerrcode), error->sqlerrcode, error->message != nullptr ? error->message : "");
+}
+
+void take_new_snapshot() {
+  PopActiveSnapshot();
+  PushActiveSnapshot(GetTransactionSnapshot());
 }
 
 Verdict open_for(const store::Grant& grant, OpenTable* open) {

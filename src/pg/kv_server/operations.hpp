@@ -34,6 +34,9 @@ Verdict check_rights(const store::Grant& grant, message::Kind kind);
 Verdict change(const OpenTable& open, const store::Grant& grant, const message::Request& request,
                store::rows::Cell* sought);
 
+/// Takes a new active snapshot, which sees rows that others have committed meanwhile.
+void take_new_snapshot();
+
 /// What a client is told whose message has waited too long for a row, or for the table if `open` is nullptr.
 const char* busy_text(const OpenTable* open, const store::rows::Cell& key);
 

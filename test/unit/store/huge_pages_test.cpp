@@ -1,11 +1,16 @@
-// Shared mappings where huge pages can be. Whether there are any is up to the system, so no test asks for them.
+// Shared mappings where huge pages can be. Whether there are any is up to the system. So they are only asked for where
+// the system has made some out of small pages.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include "store/huge_pages.hpp"
@@ -62,6 +67,41 @@ TEST(HugePages, KeepWhatIsThereForAllWhoMapIt) {
   munmap(writer, kBytes);
   munmap(const_cast<uint8_t*>(reader), kBytes);
   close(descriptor);
+}
+
+/// The bytes of the mapping at `memory` that are in huge pages of shared memory.
+uint64_t huge_bytes(const void* memory) {
+  std::ifstream maps("/proc/self/smaps");
+  std::ostringstream begin;
+  begin << std::hex << reinterpret_cast<uintptr_t>(memory) << '-';
+  constexpr uint64_t kKilo = 1024;
+  bool is_it = false;
+  for (std::string line; std::getline(maps, line);) {
+    is_it = is_it || line.starts_with(begin.str());
+    uint64_t kilobytes = 0;
+    if (is_it && std::sscanf(line.c_str(), "ShmemPmdMapped: %" SCNu64, &kilobytes) == 1) return kilobytes * kKilo;
+  }
+  return 0;
+}
+
+TEST(HugePages, AreMadeOfHolesWhereTheyAreMadeOfSmallPages) {
+  constexpr uint64_t kBytes = 4 * kHugePage;
+  uint64_t made[2] = {};
+  for (const bool has_holes : {false, true}) {
+    const int descriptor = make_file(kBytes);
+    if (has_holes) {
+      ASSERT_EQ(fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, kBytes), 0);
+    }
+    auto* memory = static_cast<uint8_t*>(map_shared(descriptor, kBytes, PROT_READ | PROT_WRITE));
+    ASSERT_NE(memory, nullptr);
+    collapse(memory, 0, kBytes);
+    for (uint64_t at = 0; at < kBytes; at += kHugePage) memory[at] = 1;
+    made[has_holes ? 1 : 0] = huge_bytes(memory);
+    munmap(memory, kBytes);
+    close(descriptor);
+  }
+  EXPECT_EQ(made[1], made[0]);
+  std::printf("%" PRIu64 " of %" PRIu64 " bytes are in huge pages\n", made[0], kBytes);
 }
 
 TEST(HugePages, SayWhyNothingIsMapped) {
