@@ -14,7 +14,6 @@ class Token(NamedTuple):
     encoding: Encoding = UTF8
 
 
-
 def token_source(database: Any, function: str, table: str) -> Callable[[], Token]:
     """`database`: a psycopg connection, or the argument to make one. Each call returns a new token."""
     statement = f"SELECT socket, token, current_setting('server_encoding') FROM pgstrom.{function}(%s::regclass)"

@@ -21,7 +21,6 @@ class Session:
     def __init__(self, token: Token) -> None:
         self._session: Optional[ctypes.c_void_p] = lib.opened("stromkv_session_open", token.socket.encode(), token.token.encode())
         self._shape = shape_of(self._session, "stromkv_session_", token.encoding)
-        self._encoding = token.encoding
 
     @classmethod
     def from_token(cls, socket: str, token: str, server_encoding: str = "UTF8") -> "Session":
@@ -78,7 +77,7 @@ class Session:
                 stored = bytes(value)
                 values.append(lib.Value(lib.STORED, stored, len(stored)))
             else:
-                text = text_of(column, value).encode(errors=self._encoding.errors)  # the server takes UTF-8
+                text = text_of(column, value).encode(errors=column.encoding.errors)  # the server takes UTF-8
                 values.append(lib.Value(lib.TEXT, text, len(text)))
         return values
 

@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <fcntl.h>
@@ -12,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 
+#include "base/descriptor_limit.hpp"
 #include "base/os_error.hpp"
 
 namespace strom::service {
@@ -19,22 +19,13 @@ namespace {
 
 constexpr int64_t kPatienceMs = 10000;     // of a client that is not a session of the server
 constexpr size_t kMostConnections = 4096;  // of all kinds
-constexpr size_t kOwnDescriptors = 256;    // of the process besides connections and exports
-constexpr int kMessagesAtATime = 64;       // of one connection
+constexpr size_t kMostDescriptors = 1 << 20;
+constexpr size_t kOwnDescriptors = 256;  // of the process besides connections and exports
+constexpr int kMessagesAtATime = 64;     // of one connection
 
 int64_t now_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
-}
-
-/// How many files may be open, after raising the limit as far as it goes.
-size_t most_descriptors() {
-  rlimit limit = {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kOwnDescriptors;
-  limit.rlim_cur = limit.rlim_max;
-  (void)setrlimit(RLIMIT_NOFILE, &limit);
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kOwnDescriptors;
-  return static_cast<size_t>(std::min<rlim_t>(limit.rlim_cur, 1 << 20));
 }
 
 /// False when the GPU service whose memory a lease is of has ended. No lease: the memory is in the file.
@@ -56,7 +47,7 @@ Status unexpected() { return {ErrorCode::kProtocolViolation, "invalid message to
 
 Result<std::unique_ptr<ExportServer>> ExportServer::open() {
   std::unique_ptr<ExportServer> server(new ExportServer());
-  const size_t descriptors = most_descriptors();
+  const size_t descriptors = base::raise_descriptor_limit(kMostDescriptors);
   server->most_exports_ = descriptors > kOwnDescriptors + kMostConnections
                               ? descriptors - kOwnDescriptors - kMostConnections
                               : kOwnDescriptors;

@@ -6,7 +6,6 @@
 // closed, 3 when there is no device, 1 after other failures, 2 when called wrongly. Messages go to standard
 // error.
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/descriptor_limit.hpp"
 #include "service/calibrate.hpp"
 #include "service/device_runner.hpp"
 #include "service/server.hpp"
@@ -95,13 +95,7 @@ int fail(const Status& status, int exit_status) {
   return exit_status;
 }
 
-/// A thousand clients, each with descriptors.
-void raise_descriptor_limit() {
-  rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
+constexpr size_t kManyDescriptors = 1 << 20;  // a thousand clients have several each
 
 using Runners = std::vector<std::unique_ptr<service::DeviceRunner>>;
 
@@ -150,7 +144,7 @@ int main(int argc, char** argv) {
   }
   arguments.server.grace_seconds = kGraceSeconds;
   if (arguments.server.life_descriptor >= 0) fcntl(arguments.server.life_descriptor, F_SETFD, FD_CLOEXEC);
-  raise_descriptor_limit();
+  base::raise_descriptor_limit(kManyDescriptors);
   std::signal(SIGPIPE, SIG_IGN);
 
   if (const char* library = std::getenv("STROM_CUFILE_LIBRARY")) arguments.storage.cufile_library = library;

@@ -20,4 +20,25 @@ inline BackgroundWorker worker_of(const char* function, const char* name, Datum 
   return worker;
 }
 
+/// A background worker that this process has started, one at a time.
+class StartedWorker {
+ public:
+  bool is_running() const {
+    pid_t process;
+    return handle_ != nullptr && GetBackgroundWorkerPid(handle_, &process) != BGWH_STOPPED;
+  }
+  /// Starts one where none is running. False: the server has no place for it. May ereport.
+  bool start(BackgroundWorker worker) {
+    if (handle_ != nullptr) pfree(handle_);
+    handle_ = nullptr;
+    MemoryContext before = MemoryContextSwitchTo(TopMemoryContext);  // keeps the handle
+    if (!RegisterDynamicBackgroundWorker(&worker, &handle_)) handle_ = nullptr;
+    MemoryContextSwitchTo(before);
+    return handle_ != nullptr;
+  }
+
+ private:
+  BackgroundWorkerHandle* handle_ = nullptr;
+};
+
 }  // namespace strom::pg::boundary

@@ -1,7 +1,6 @@
 #include "pg/kv_server/clients.hpp"
 
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -10,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/descriptor_limit.hpp"
 #include "base/descriptor_message.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/kv_server/tcp.hpp"
@@ -37,18 +37,10 @@ bool needs_input(const Client& client) {
   return found.is_ok() && !found.value().has_value();
 }
 
-/// Raises the process's limit of descriptors as far as it may. How many clients there can be so that half of the
-/// descriptors are left for files.
+/// How many clients there can be so that half of the descriptors are left for files.
 size_t most_clients() {
-  constexpr rlim_t kHalf = 2, kFew = 100;
-  struct rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kFew;
-  const rlim_t wanted = std::min<rlim_t>(limit.rlim_max, kHalf * kMostClients);
-  if (limit.rlim_cur < wanted) {
-    const struct rlimit raised{wanted, limit.rlim_max};
-    if (setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
-  }
-  return std::min<rlim_t>(kMostClients, limit.rlim_cur / kHalf);
+  constexpr size_t kHalf = 2;
+  return std::min(kMostClients, base::raise_descriptor_limit(kHalf * kMostClients) / kHalf);
 }
 
 TimestampTz now() {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -14,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor_limit.hpp"
 #include "base/descriptor_message.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/store/control.hpp"
@@ -96,10 +96,8 @@ void answer(int client, const region::AttachRequest& request) {
 /// How many may be connected at the same time; each leaves after its answer. Silent ones must not take the descriptors
 /// that the worker needs for its other work.
 size_t most_clients() {
-  constexpr rlim_t kMost = 2000, kPart = 4;
-  struct rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMost / kPart;
-  return std::min(kMost, limit.rlim_cur / kPart);
+  constexpr size_t kMost = 2000, kPart = 4;
+  return std::min(kMost, base::descriptor_limit() / kPart);
 }
 
 void accept_clients() {

@@ -21,6 +21,12 @@ void set(T* value, T to) {
   __atomic_store_n(value, to, __ATOMIC_RELAXED);
 }
 
+/// By database.
+std::map<Oid, boundary::StartedWorker>& workers() {
+  static auto* started = new std::map<Oid, boundary::StartedWorker>();
+  return *started;
+}
+
 }  // namespace
 
 void note_gpu_use(const Table* table) {
@@ -60,18 +66,11 @@ uint64_t end_renewal(const Table* table, uint64_t position) {
   return __atomic_exchange_n(&table->shared->gpu.done, position, __ATOMIC_RELAXED);
 }
 
+bool is_renewing(Oid database) { return workers()[database].is_running(); }
+
 void start_renewal_worker(Oid database) {
-  static auto* running = new std::map<Oid, BackgroundWorkerHandle*>();
-  pid_t process;
-  BackgroundWorkerHandle*& handle = (*running)[database];
-  if (handle != nullptr && GetBackgroundWorkerPid(handle, &process) != BGWH_STOPPED) return;
-  if (handle != nullptr) pfree(handle);
-  handle = nullptr;
-  BackgroundWorker worker = boundary::worker_of("strom_store_renewal_worker_main", "pg_strom copies of store tables",
-                                                ObjectIdGetDatum(database));
-  MemoryContext before = MemoryContextSwitchTo(TopMemoryContext);  // keeps the handle
-  if (!RegisterDynamicBackgroundWorker(&worker, &handle)) handle = nullptr;
-  MemoryContextSwitchTo(before);
+  workers()[database].start(boundary::worker_of("strom_store_renewal_worker_main", "pg_strom copies of store tables",
+                                                ObjectIdGetDatum(database)));
 }
 
 }  // namespace strom::pg::store

@@ -19,7 +19,10 @@ bool has_renewal(const Table* table);
 /// Notes that the copies have all redo before `position`, and returns the position of the call before.
 uint64_t end_renewal(const Table* table, uint64_t position);
 
-/// Starts the process for a database, if none runs for it. May ereport.
+/// True while a process for a database runs. For the store's worker, as the next one.
+bool is_renewing(Oid database);
+
+/// Starts the process for a database, where none runs. May ereport.
 void start_renewal_worker(Oid database);
 
 }  // namespace strom::pg::store

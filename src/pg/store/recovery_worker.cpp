@@ -112,31 +112,24 @@ void open_tables() {
 }  // namespace
 
 void serve_recovery() {
-  static BackgroundWorkerHandle* running = nullptr;
+  static boundary::StartedWorker worker;
   static std::vector<Oid> left;
   static bool is_known = false;
   Control* shared = control();
   if (shared->has_recovered != 0) return;
   if (!is_known) left = databases();
   is_known = true;
-  pid_t process;
-  if (running != nullptr && guard([&process] { return GetBackgroundWorkerPid(running, &process); }) != BGWH_STOPPED)
-    return;
-  running = nullptr;
+  if (guard([] { return worker.is_running(); })) return;
   if (left.empty()) {
     shared->has_recovered = 1;
     return;
   }
   const Oid database = left.back();
-  guard([database] {
-    BackgroundWorker worker =
-        boundary::worker_of("strom_store_recovery_worker_main", "pg_strom recovery", ObjectIdGetDatum(database));
-    // The handle is kept.
-    MemoryContext before = MemoryContextSwitchTo(TopMemoryContext);
-    if (!RegisterDynamicBackgroundWorker(&worker, &running)) running = nullptr;
-    MemoryContextSwitchTo(before);
+  const bool is_started = guard([database] {
+    return worker.start(
+        boundary::worker_of("strom_store_recovery_worker_main", "pg_strom recovery", ObjectIdGetDatum(database)));
   });
-  if (running != nullptr) left.pop_back();
+  if (is_started) left.pop_back();
 }
 
 }  // namespace strom::pg::store

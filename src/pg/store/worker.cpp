@@ -217,8 +217,12 @@ void serve_rights() {
 /// Has copies on GPUs brought up to date, where it is time. Throws.
 void serve_gpu_copies() {
   std::set<Oid> databases;
-  for (const auto& [path, table] : tables())
-    if (begins_renewal(table.get())) databases.insert(database_of_memory(path));
+  for (const auto& [path, table] : tables()) {
+    const Oid database = database_of_memory(path);
+    // A process that runs is not started again, so its tables' marks stay as they are.
+    if (!boundary::guard([database] { return is_renewing(database); }) && begins_renewal(table.get()))
+      databases.insert(database);
+  }
   for (const Oid database : databases) boundary::guard([database] { start_renewal_worker(database); });
 }
 
