@@ -20,6 +20,9 @@ class _Lines:
     def find(self, **wanted: object) -> dict:
         return next((line for line in self._lines if all(line.get(name) == value for name, value in wanted.items())), {})
 
+    def most_clients(self) -> int:
+        return max((int(line["clients"]) for line in self._lines), default=1)
+
     def rate(self, **wanted: object) -> Optional[float]:
         return self.find(**wanted).get("per_second")
 
@@ -36,8 +39,8 @@ def _gets(gets: _Lines) -> List[Figure]:
         *(_times(f"gets, {keys}: times {store}{', 16 at once' if batch > 1 else ''}", gets.rate(store="stromkv", keys=keys, batch=1),
                  gets.rate(store=store, keys=keys, batch=batch), wanted)
           for keys in ("uniform", "zipf") for store, batch, wanted in pairs),
-        *(_times(f"key by SQL, {keys}: times a heap table's index", gets.rate(store="store table, SQL", keys=keys),
-                 gets.rate(store="heap, SQL", keys=keys), 1) for keys in ("uniform", "zipf")),
+        *(_times(f"key by SQL, {keys}: times a heap table's index", gets.rate(store="store table, SQL", keys=keys, clients=gets.most_clients()),
+                 gets.rate(store="heap, SQL", keys=keys, clients=gets.most_clients()), 1) for keys in ("uniform", "zipf")),
     ]
 
 
