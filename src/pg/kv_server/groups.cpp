@@ -259,7 +259,7 @@ void Groups::read(const OpenTable& open, Operation* operation) {
                      "the rows of one answer take more than 16 MB: ask for fewer keys at a time"});
 }
 
-/// Checks rights once in a transaction, as an SQL statement does: its messages arrived before it began.
+/// Checks rights once for messages that come together, as an SQL statement does: they arrived before the check.
 Verdict Groups::find_right(const store::Grant& grant, Kind kind) {
   const Right right{grant.relation, grant.role, kind};
   if (std::find(rights_.begin(), rights_.end(), right) != rights_.end()) return {};
@@ -373,6 +373,8 @@ bool Groups::execute_all(size_t begin, size_t end, Clock::time_point start, size
 /// several changes. These messages have to see what was committed before they were sent, rights included.
 bool Groups::take_more(Clock::time_point start) {
   const size_t before = operations_.size();
+  // A table that failed may have become usable since.
+  if (!failed_tables_.empty()) return false;
   if (before >= kMostTogether || answered_ > kMostAnswer || Clock::now() - start > kLongest) return false;
   for (Client* client : clients_->receive_from_idle()) take_from(client, kMostTogether);
   if (operations_.size() == before) return false;
@@ -384,16 +386,19 @@ bool Groups::take_more(Clock::time_point start) {
   return true;
 }
 
-/// Runs the operations in one transaction. True: operations still unanswered are left to later transactions. False: the
-/// current operation has failed, and all changes have to be repeated.
+/// Runs the operations in one transaction. True: operations still unanswered are left to later transactions. False: it
+/// has failed before its commit, perhaps by one operation, and all changes have to be repeated.
 bool Groups::run_transaction(size_t begin, size_t end, bool is_alone) {
+  const size_t first_joined = end;
   size_t executed = begin;
+  bool is_committing = false;
   tables_.clear();
   rights_.clear();
   changes_ = 0;
   current_ = nullptr;
   try {
     guard([] {
+      SetCurrentStatementStartTimestamp();  // now() is the transaction's start
       StartTransactionCommand();
       XactIsoLevel = XACT_READ_COMMITTED;
       PushActiveSnapshot(GetTransactionSnapshot());
@@ -404,6 +409,7 @@ bool Groups::run_transaction(size_t begin, size_t end, bool is_alone) {
       is_whole = execute_all(end, operations_.size(), start, &executed);
       end = operations_.size();
     }
+    is_committing = true;
     commit(tables_);
   } catch (...) {
     MemoryContext before = MemoryContextSwitchTo(memory_);
@@ -413,9 +419,13 @@ bool Groups::run_transaction(size_t begin, size_t end, bool is_alone) {
     MemoryContextSwitchTo(before);
     guard([] { AbortCurrentTransaction(); });
     if (current_ != nullptr) {
-      fail(current_, verdict);
+      // A message that has joined may be younger than now(), which constraints use. The next time it is not.
+      const bool is_late = current_ >= operations_.data() + first_joined && verdict.outcome == Outcome::kConstraint;
+      if (!is_late) fail(current_, verdict);
       return is_alone;
     }
+    // No message is to blame if the transaction could not begin, or take more messages.
+    if (!is_committing) return is_alone;
     // The commit has failed, and with it all changes.
     for (size_t i = begin; i < executed; ++i)
       if (!operations_[i].is_answered && !operations_[i].is_read) fail(&operations_[i], verdict);
@@ -476,11 +486,11 @@ bool Groups::answer_some() {
     ++at;
   }
   if (operations_.empty()) return false;
-  const bool is_full = operations_.size() >= kMostTogether;
   if (memory_ == nullptr)
     memory_ = guard(
         [] { return AllocSetContextCreate(TopMemoryContext, "messages about store tables", ALLOCSET_DEFAULT_SIZES); });
   run();
+  const bool is_full = operations_.size() >= kMostTogether;
   deliver();
   has_left_ = has_left_ || is_full;  // the remaining clients were not looked at
   MemoryContext memory = memory_;
