@@ -356,8 +356,9 @@ def garbage():
     while answers.count(b"08P01") < 1 or len(answers) < 60:
         answers += client.recv(1000)
     equal(struct.unpack("<IHHII", answers[:16])[2:4], (8, 77), "a body that is not understood")
-    client.sendall(struct.pack("<IHHII", 0xFFFFFFF, 2, 0, 0, 0))
-    ok(b"too long" in read_all(client), "a header that is not understood")
+    client.sendall(struct.pack("<IHHII", 4, 2, 0, 79, 0) + int4(1) + struct.pack("<IHHII", 0xFFFFFFF, 2, 0, 0, 0))
+    answers = read_all(client)
+    ok(struct.unpack("<IHHII", answers[:16])[3] == 79 and b"too long" in answers, "a header that is not understood, after an answer", answers)
     for seed in range(40):
         client = admitted()
         numbers.seed(seed)

@@ -124,6 +124,7 @@ void Groups::take_from(Client* client, size_t most) {
   for (size_t i = 0; i < most && operations_.size() < kMostTogether; ++i) {
     auto found = message::find_frame(rest);
     if (!found.is_ok()) {
+      if (i > 0) return;  // the answers to the messages before come first
       message::append_answer({Kind::kHello, Outcome::kBadRequest, 0, 0, "08P01" + found.status().message()},
                              &client->output);
       client->is_ending = true;
