@@ -426,10 +426,10 @@ bool Groups::run_transaction(size_t begin, size_t end, bool is_alone) {
       return is_alone;
     }
     // No message is to blame if the transaction could not begin, or take more messages.
-    if (!is_committing) return is_alone;
-    // The commit has failed, and with it all changes.
-    for (size_t i = begin; i < executed; ++i)
-      if (!operations_[i].is_answered && !operations_[i].is_read) fail(&operations_[i], verdict);
+    if (!is_committing && !is_alone) return false;
+    // The commit has failed, and with it all changes. One that is alone has no further transaction.
+    for (size_t i = begin; i < (is_alone ? end : executed); ++i)
+      if (!operations_[i].is_answered && (is_alone || !operations_[i].is_read)) fail(&operations_[i], verdict);
     return true;
   }
   ++counts_.groups;
