@@ -318,7 +318,10 @@ void Groups::execute(Operation* operation) {
   if (XactReadOnly)
     return fail(operation, {Outcome::kFailed, 0, ERRCODE_READ_ONLY_SQL_TRANSACTION,
                             "rows cannot be changed: default_transaction_read_only is on"});
-  if (changes_++ % store::kFetchedTogether == 0) fetch_rows(open, operation);
+  if (changes_++ == next_fetch_) {
+    fetch_rows(open, operation);
+    next_fetch_ += store::kFetchedTogether;
+  }
   verdict = guard([&] { return change(open, grant, request, &sought_); });
   fail(operation, verdict);
   // A change counts as answered only after the commit.
@@ -348,6 +351,7 @@ const char* Groups::explain(const Verdict& verdict) const {
 /// the answers are long enough or the transaction is.
 bool Groups::execute_all(size_t begin, size_t end, Clock::time_point start, size_t* executed) {
   bool is_whole = true;
+  next_fetch_ = changes_;
   for (const bool reads : {true, false})
     for (size_t i = begin; i < end; ++i) {
       Operation& operation = operations_[i];

@@ -74,8 +74,9 @@ class Groups {
   Counts counts_;
   int last_client_ = -1;
   bool has_left_ = false;
-  size_t answered_ = 0;  // bytes of this round's answers
-  size_t changes_ = 0;   // in the transaction
+  size_t answered_ = 0;    // bytes of this round's answers
+  size_t changes_ = 0;     // in the transaction
+  size_t next_fetch_ = 0;  // the change before which rows are fetched
   std::vector<Operation> operations_;
   std::vector<OpenTable> tables_;                       // opened in the transaction
   std::vector<std::pair<Oid, Verdict>> failed_tables_;  // in this call of answer_some()
