@@ -1,5 +1,5 @@
-"""The benchmark's chart: grouped bars, one group for each query and one for the geometric mean, on a logarithmic axis.
-It is an SVG without external references, readable on light and dark pages. Called by run.py."""
+"""The benchmarks' chart: grouped bars, one group for each query and one for the geometric mean, on a logarithmic axis.
+It is an SVG without external references, readable on light and dark pages. Called by their run.py."""
 from __future__ import annotations
 
 import math
@@ -11,10 +11,12 @@ from report import medians_of
 
 _LABELS = {"pg_strom": "pg_strom", "postgres": "PostgreSQL (heap)", "duckdb_arrow": "DuckDB (Arrow)",
            "duckdb_native": "DuckDB (own tables)", "polars": "Polars", "datafusion": "DataFusion",
-           "clickhouse": "ClickHouse", "plain": "pg_strom (plain files)", "duckdb": "DuckDB (same files)"}  # fmt: skip
+           "clickhouse": "ClickHouse", "plain": "pg_strom (plain files)", "duckdb": "DuckDB (same files)",
+           "unlogged": "PostgreSQL (unlogged)", "redis": "Redis", "memcached": "memcached", "lmdb": "LMDB"}  # fmt: skip
 _COLOURS = {"pg_strom": "#d1495b", "postgres": "#31688e", "duckdb_arrow": "#e9a820", "duckdb_native": "#b8860b",
             "polars": "#5b8c5a", "datafusion": "#8a6fb3", "clickhouse": "#8c8c8c",
-            "plain": "#e39aa5", "duckdb": "#e9a820"}  # fmt: skip
+            "plain": "#e39aa5", "duckdb": "#e9a820",
+            "unlogged": "#6fa8c9", "redis": "#e9a820", "memcached": "#5b8c5a", "lmdb": "#8a6fb3"}  # fmt: skip
 _STYLE = """
   text { font-family: system-ui, 'DejaVu Sans', sans-serif; fill: #24292f; }
   .title { font-size: 20px; font-weight: 600; }
@@ -42,10 +44,11 @@ _MEAN = "geo. mean"
 
 
 class _Axis:
-    """Maps milliseconds to pixels. Both ends of the axis are of the form 1, 2, 5, 10, ..., with some room for the
+    """Maps times to pixels. Both ends of the axis are of the form 1, 2, 5, 10, ..., with some room for the
     shortest bar."""
 
-    def __init__(self, values: List[float]):
+    def __init__(self, values: List[float], unit: str):
+        self.unit = unit
         self.steps = [(digit, digit * 10.0**decade) for decade in range(-6, 9) for digit in range(1, 10)]
         ends = [value for digit, value in self.steps if digit in (1, 2, 5)]
         self.low = max(end for end in ends if end <= 0.75 * min(values))
@@ -64,16 +67,18 @@ class _Axis:
             kind = "grid" if digit == 1 or value == self.low else "minor"
             lines.append(f'<line class="{kind}" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
             if digit in (1, 2, 5):
-                lines.append(f'<text class="tick" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_short(value)}</text>')
+                lines.append(f'<text class="tick" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_short(value, self.unit)}</text>')
         return lines
 
 
-def _short(milliseconds: float) -> str:
-    return f"{milliseconds / 1000:g} s" if milliseconds >= 1000 else f"{milliseconds:g} ms"
+def _short(time: float, unit: str) -> str:
+    larger = {"us": "ms", "ms": "s"}
+    return f"{time / 1000:g} {larger[unit]}" if time >= 1000 else f"{time:g} {unit}"
 
 
-def _label(milliseconds: float) -> str:
-    return f"{milliseconds:.1f}" if milliseconds < 100 else f"{milliseconds:.0f}"
+def _label(time: float) -> str:
+    digits = 2 if time < 1 else 1 if time < 100 else 0
+    return f"{time:.{digits}f}"
 
 
 def _legend(engines: List[str]) -> List[str]:
@@ -97,7 +102,7 @@ def _bars(groups: Dict[str, Dict[str, float]], engines: List[str], axis: _Axis) 
             if engine not in times:
                 continue
             x, y = start + place * bar, axis.y(times[engine])
-            tip = f"{group} {_LABELS.get(engine, engine)}: {times[engine]:.2f} ms"
+            tip = f"{group} {_LABELS.get(engine, engine)}: {times[engine]:.2f} {axis.unit}"
             parts.append(
                 f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(bar - 1, 0.5):.1f}" height="{floor - y:.1f}" '
                 f'fill="{_COLOURS[engine]}"><title>{escape(tip)}</title></rect>'
@@ -125,10 +130,10 @@ def draw(report: dict, machine: str) -> str:
     return draw_groups(groups, title, note, machine)
 
 
-def draw_groups(groups: Dict[str, Dict[str, float]], title: str, note: str, machine: str) -> str:
-    """The text of an SVG for milliseconds by group and engine."""
+def draw_groups(groups: Dict[str, Dict[str, float]], title: str, note: str, machine: str, unit: str = "ms") -> str:
+    """The text of an SVG for times by group and engine. `unit`: ms or us."""
     engines = [engine for engine in _LABELS if any(engine in times for times in groups.values())]
-    axis = _Axis([time for times in groups.values() for time in times.values()])
+    axis = _Axis([time for times in groups.values() for time in times.values()], unit)
     height = _TOP + _PLOT_HEIGHT + _BOTTOM
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Rows by key and as a whole: a store table against Redis, memcached, LMDB and PostgreSQL's own tables.
-Prints a table and writes JSON. Called by `./strom bench store`; docs/dev/benchmark.md explains what is measured."""
+Prints a table, and writes JSON and a chart. Called by `./strom bench store`; docs/dev/benchmark.md explains what is measured."""
 from __future__ import annotations
 
 import argparse
@@ -17,6 +17,7 @@ for folder in ("common", "ssb"):
 import figures  # noqa: E402
 import hardware  # noqa: E402
 import options  # noqa: E402
+import picture  # noqa: E402
 from keyed import Keyed  # noqa: E402
 from options import say  # noqa: E402
 from points import Points  # noqa: E402
@@ -68,6 +69,9 @@ def main() -> None:
         result["figures"] = figures.as_json(wanted)
         figures.show(wanted)
         arguments.out.write_text(json.dumps(result, indent=1) + "\n")
+        drawn = picture.draw(measured, arguments.rows, hardware.summary(result["machine"]))
+        if drawn:
+            arguments.out.with_suffix(".svg").write_text(drawn)
         say(f"written to {arguments.out}")
 
 

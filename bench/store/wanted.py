@@ -11,7 +11,7 @@ def _times(name: str, ours: Optional[float], theirs: Optional[float], wanted: fl
     return Figure(name, round(ours / theirs, 2) if ours and theirs else None, wanted)
 
 
-class _Lines:
+class Lines:
     """The rows of one task's results."""
 
     def __init__(self, lines: object):
@@ -27,7 +27,7 @@ class _Lines:
         return self.find(**wanted).get("per_second")
 
 
-def _gets(gets: _Lines) -> List[Figure]:
+def _gets(gets: Lines) -> List[Figure]:
     single = gets.find(store="stromkv", keys="uniform", batch=1)
     pairs = (("redis", 1, 25), ("memcached", 1, 25), ("redis", 16, 4), ("memcached", 16, 4), ("lmdb", 1, 1.5))
     return [
@@ -44,7 +44,7 @@ def _gets(gets: _Lines) -> List[Figure]:
     ]
 
 
-def _changes(puts: _Lines, mix: _Lines) -> List[Figure]:
+def _changes(puts: Lines, mix: Lines) -> List[Figure]:
     return [
         Figure("puts by message, async", puts.rate(store="stromkv", batch=1, durability=None), 1e5, "/s"),
         *(_times(f"9 gets and a put, {keys}: times {store}", mix.rate(store="stromkv", keys=keys), mix.rate(store=store, keys=keys), 20)
@@ -52,7 +52,7 @@ def _changes(puts: _Lines, mix: _Lines) -> List[Figure]:
     ]
 
 
-def _tables(load: _Lines, pgbench: _Lines, analytic: _Lines) -> List[Figure]:
+def _tables(load: Lines, pgbench: Lines, analytic: Lines) -> List[Figure]:
     def updates(protocol: str, other: str, wanted: float) -> Figure:
         return _times(f"updates by key, {protocol}: times {other}", pgbench.rate(store="store table", protocol=protocol),
                       pgbench.rate(store=other, protocol=protocol), wanted)
@@ -81,7 +81,7 @@ def _memory(memory: Dict[str, float], name: str, part: str) -> Figure:
 
 def wanted_figures(measured: Dict[str, object]) -> List[Figure]:
     """The figures of the tasks that have run."""
-    lines = {name: _Lines(measured.get(name)) for name in ("gets", "puts", "mix", "load", "pgbench", "analytic")}
+    lines = {name: Lines(measured.get(name)) for name in ("gets", "puts", "mix", "load", "pgbench", "analytic")}
     found: List[Figure] = []
     if "gets" in measured:
         memory = measured.get("memory") or {}
