@@ -186,6 +186,43 @@ def keys_that_are_secret():
     query("DROP OWNED BY rules_writer; DROP ROLE rules_writer", DB)
 
 
+def keys_of_two_versions():
+    """A transaction whose snapshot still sees a row, and that has inserted the key again since another one deleted it."""
+    TABLES.make("twice", "id int, n int")
+    query("CREATE TABLE twice_heap (id int PRIMARY KEY, n int)", DB)
+    changes = ("SELECT * FROM {} WHERE id = 4 ORDER BY n", "SELECT * FROM {} WHERE id = ANY ('{{4,5}}') ORDER BY id, n", "UPDATE {} SET n = n + 10 WHERE id = 4",
+               "UPDATE {} SET n = n + 10 WHERE id = 4 RETURNING *", "DELETE FROM {} WHERE id = 4", "SELECT * FROM {} WHERE id = 4 FOR UPDATE",
+               "SELECT t.n FROM (VALUES (4), (4)) v (i) JOIN {} t ON t.id = v.i ORDER BY 1")
+    for change in changes:
+        found = []
+        for table in ("twice", "twice_heap"):
+            query(f"DELETE FROM {table}; INSERT INTO {table} SELECT g, 1 FROM generate_series(1, 300) g; ANALYZE {table}", DB)
+            with TABLES.connect("REPEATABLE READ") as session:
+                session.execute("BEGIN")
+                session.execute(f"SELECT FROM {table}")
+                query(f"DELETE FROM {table} WHERE id = 4", DB)
+                session.execute(f"INSERT INTO {table} VALUES (4, 2)")
+                try:
+                    found.append(session.execute(change.format(table)).fetchall())
+                except psycopg.Error as error:
+                    found.append(error.sqlstate)
+        equal(found[0], found[1], change)
+
+
+def aggregates_that_look():
+    """An aggregate is called immutable, whatever its functions are: here one that counts the rows that are being inserted."""
+    TABLES.make("looked", "id int, n int")
+    query("""CREATE TABLE looked_heap (id int PRIMARY KEY, n int);
+             CREATE FUNCTION rows_of(before int, name text) RETURNS int LANGUAGE plpgsql VOLATILE AS
+             $$ DECLARE found int; BEGIN EXECUTE 'SELECT count(*) FROM ' || name INTO found; RETURN found; END $$;
+             CREATE AGGREGATE looks(text) (sfunc = rows_of, stype = int, initcond = '0')""", DB)
+    found = []
+    for table in ("looked", "looked_heap"):
+        query(f"INSERT INTO {table} SELECT g, (SELECT looks('{table}') FROM generate_series(1, 1) WHERE g > 0) FROM generate_series(1, 5) g", DB)
+        found.append(query(f"SELECT array_agg(n ORDER BY id) FROM {table}", DB))
+    equal(found, ["{0,1,2,3,4}"] * 2, "each row sees those before it")
+
+
 columns()
 constraints()
 parents()
@@ -194,5 +231,7 @@ partitions_that_do_not_change()
 keys_that_are_secret()
 moved_rows()
 joins_of_partitions()
+keys_of_two_versions()
+aggregates_that_look()
 alive("the server runs")
 done()

@@ -1,5 +1,8 @@
 #include "pg/fdw_gstore/bulk_insert.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "pg/boundary/custom_node.hpp"
 #include "pg/boundary/new_row.hpp"
 #include "pg/compat/range_table.hpp"
@@ -10,6 +13,7 @@
 #include "pg/store/server_headers.hpp"
 
 extern "C" {
+#include "catalog/pg_aggregate.h"
 #include "catalog/pg_language.h"
 #include "partitioning/partdesc.h"
 #include "utils/ruleutils.h"
@@ -211,8 +215,23 @@ constexpr CustomExecMethods kMethods = boundary::exec_methods(kName, begin, exec
 Node* create_state(CustomScan*) { return boundary::make_state<InsertState>(&kMethods); }
 constexpr CustomScanMethods kPlan = {kName, create_state};
 
+bool may_look(Oid function, void*);
+
+/// An aggregate is called immutable, whatever its functions are.
+bool aggregate_looks(Oid aggregate) {
+  HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+  if (!HeapTupleIsValid(tuple)) return true;
+  const auto* parts = reinterpret_cast<const FormData_pg_aggregate*>(GETSTRUCT(tuple));
+  const Oid functions[] = {parts->aggtransfn,    parts->aggfinalfn,  parts->aggcombinefn,   parts->aggserialfn,
+                           parts->aggdeserialfn, parts->aggmtransfn, parts->aggminvtransfn, parts->aggmfinalfn};
+  ReleaseSysCache(tuple);
+  return std::any_of(std::begin(functions), std::end(functions),
+                     [](Oid function) { return OidIsValid(function) && may_look(function, nullptr); });
+}
+
 /// For check_functions_in_node(). PostgreSQL's own functions that run queries do so by the statement's snapshot.
 bool may_look(Oid function, void*) {
+  if (get_func_prokind(function) == PROKIND_AGGREGATE) return aggregate_looks(function);
   if (func_volatile(function) != PROVOLATILE_VOLATILE) return false;
   HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
   if (!HeapTupleIsValid(tuple)) return true;

@@ -105,15 +105,16 @@ void run(CustomScanState* node) {
   const store::StoreColumn& column = change.table->key_column();
   store::CellSpace space;
   if (!key_cell(column, static_cast<Oid>(number(plan_of(node), kType)), value, &space, &state->key)) return;
-  const store::Slot version = store::find_by_key(change.table, state->key, estate->es_snapshot);
-  if (version == store::rows::kNoSlot) return;
   TupleTableSlot* slot = node->ss.ss_ScanTupleSlot;
-  fill_slot(change.table, version, change.wanted, slot);
   context->ecxt_scantuple = slot;
-  if (!ExecQual(node->ss.ps.qual, context))
-    InstrCountFiltered1(node, 1);
-  else if (change_row(&change, version))
-    ++estate->es_processed;
+  for (store::Slot version = store::find_by_key(change.table, state->key, estate->es_snapshot);
+       version != store::rows::kNoSlot; version = store::find_further(change.table, version, estate->es_snapshot)) {
+    fill_slot(change.table, version, change.wanted, slot);
+    if (!ExecQual(node->ss.ps.qual, context))
+      InstrCountFiltered1(node, 1);
+    else if (change_row(&change, version))
+      ++estate->es_processed;
+  }
 }
 
 TupleTableSlot* exec(CustomScanState* node) {

@@ -34,6 +34,7 @@ void find_wanted(const ForeignScan* plan, StoreScan* scan) {
 void restart(StoreScan* scan) {
   scan->is_ready = false;
   scan->key_count = scan->next_key = 0;
+  scan->last = store::rows::kNoSlot;
   scan->used = scan->table->rows->used_slots();
   scan->chunk = 0;
   scan->word = scan->words = 0;
@@ -115,14 +116,15 @@ void evaluate_keys(ForeignScanState* node, StoreScan* scan) {
 store::Slot next_by_key(ForeignScanState* node, StoreScan* scan) {
   if (!scan->is_ready) evaluate_keys(node, scan);
   const store::StoreColumn& column = scan->table->key_column();
-  while (scan->next_key < scan->key_count) {
+  const Snapshot snapshot = node->ss.ps.state->es_snapshot;
+  if (scan->last != store::rows::kNoSlot) scan->last = store::find_further(scan->table, scan->last, snapshot);
+  while (scan->last == store::rows::kNoSlot && scan->next_key < scan->key_count) {
     store::CellSpace space;
     store::rows::Cell cell;
     if (!gstore::key_cell(column, scan->type, scan->keys[scan->next_key++], &space, &cell)) continue;
-    const store::Slot found = store::find_by_key(scan->table, cell, node->ss.ps.state->es_snapshot);
-    if (found != store::rows::kNoSlot) return found;
+    scan->last = store::find_by_key(scan->table, cell, snapshot);
   }
-  return store::rows::kNoSlot;
+  return scan->last;
 }
 
 /// Moves to the next chunk with visible rows.

@@ -21,6 +21,7 @@ struct StoreScan {
   Datum* keys;
   bool* null_keys;
   int key_count, next_key;
+  store::Slot last;          // the last version found; kNoSlot: begin with the next key
   MemoryContext key_memory;  // nullptr: no array was evaluated yet
   // For scans of all rows:
   uint32_t used;   // slots in use when the scan began

@@ -286,6 +286,20 @@ Slot find_by_key(const Table* table, const rows::Cell& key, Snapshot snapshot) {
   return slot;
 }
 
+Slot find_further(const Table* table, Slot found, Snapshot snapshot) {
+  if (!IsolationUsesXactSnapshot()) return rows::kNoSlot;
+  rows::Rows& rows = *table->rows;
+  // The snapshot sees the version, so it stays in its chain.
+  const rows::Cell key = rows.read(found, static_cast<uint32_t>(table->key()));
+  LWLock* lock = table->bucket_lock(rows.bucket_of(found));
+  LWLockAcquire(lock, LW_SHARED);
+  Slot slot = rows.next(found);
+  while (slot != rows::kNoSlot && !(rows.has_key(slot, key) && is_visible(table, slot, snapshot)))
+    slot = rows.next(slot);
+  LWLockRelease(lock);
+  return slot;
+}
+
 void fetch_index(const Table* table, const rows::Cell* keys, int count) {
   const rows::Rows& rows = *table->rows;
   const Slot* heads[kFetchedTogether];

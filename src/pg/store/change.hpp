@@ -22,6 +22,10 @@ struct EndOutcome {
 
 /// The version with this key that `snapshot` sees; kNoSlot: none.
 Slot find_by_key(const Table* table, const rows::Cell& key, Snapshot snapshot);
+/// A further version with the key of `found`, which find_by_key() or this function has returned; kNoSlot: there is
+/// none. The snapshot of a whole transaction sees two where the transaction has inserted a key again that another one
+/// has deleted meanwhile. Other snapshots see one at most.
+Slot find_further(const Table* table, Slot found, Snapshot snapshot);
 
 /// Finds a row with this key that writers have to respect: inserting the key would raise 23505. Waits for transactions
 /// that may undo it.

@@ -28,6 +28,7 @@ struct LogState {
   uint64_t wal;       // the server's WAL must be flushed up to here before `appended` is written
   uint32_t failed;    // fsync has failed: nothing commits before the next checkpoint
   uint32_t has_ids;   // 1: rows of the base file name transactions
+  uint64_t is_stuck;  // 1: what is in the buffer could not be written to the file; under kFlushLock
 };
 
 /// When the columns' copies in the memory of GPUs are brought up to date, see gpu_copies.hpp. Positions of the redo
@@ -130,7 +131,7 @@ struct Table {
 };
 
 inline constexpr uint64_t kMemoryMagic = 0x314D454D54535024, kHeaderBytes = sizeof(Shared) + kLogBuffer;
-inline constexpr uint32_t kMemoryVersion = 13;
+inline constexpr uint32_t kMemoryVersion = 14;
 
 /// True for a foreign table of the wrapper gstore_fdw. May ereport.
 bool is_store_table(Relation relation);

@@ -43,7 +43,9 @@ void write_out(Table* table) {
   if (end == state.written) return;
   XLogFlush(wal);
   boundary::RaisableError error;
-  if (!write_range(table, state.written, end, &error)) boundary::raise(error);
+  const bool is_written = write_range(table, state.written, end, &error);
+  __atomic_store_n(&state.is_stuck, is_written ? 0U : 1U, __ATOMIC_RELEASE);
+  if (!is_written) boundary::raise(error);
   __atomic_store_n(&state.written, end, __ATOMIC_RELEASE);
 }
 
@@ -63,6 +65,8 @@ bool reserve_in_ring(const Table* table, uint64_t bytes) {
 void release_in_ring(const Table* table, uint64_t bytes) noexcept {
   __atomic_sub_fetch(&log_of(table).reserved, bytes, __ATOMIC_SEQ_CST);
 }
+
+bool is_stuck(const Table* table) { return __atomic_load_n(&log_of(table).is_stuck, __ATOMIC_ACQUIRE) != 0; }
 
 uint64_t free_in_ring(const Table* table) {
   const LogState& state = log_of(table);

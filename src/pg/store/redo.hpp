@@ -19,6 +19,8 @@ void write_redo(Table* table);
 
 /// The number of bytes that still fit into the ring, apart from what is reserved.
 uint64_t free_in_ring(const Table* table);
+/// True if the file could not be written when that was last tried, as on a full disk.
+bool is_stuck(const Table* table);
 
 /// Reserves room in the ring for records of `bytes` bytes in all. False: there is none now.
 bool reserve_in_ring(const Table* table, uint64_t bytes);

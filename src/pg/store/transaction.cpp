@@ -302,9 +302,11 @@ void write_redo_of(Changes* changes, XLogRecPtr wal) {
     return builder.finish();
   });
   release_reserved(changes, changes->reserved);
-  const bool waits = table->options.durability == Durability::kSync && synchronous_commit > SYNCHRONOUS_COMMIT_OFF;
+  // Also where the commit itself is not waited for (synchronous_commit = off): a later commit of anybody may bring it
+  // to the device before the redo, and after a crash other tables would have the transaction and this one would not.
+  const bool waits = table->options.durability == Durability::kSync;
   // Without a worker, nobody else would write the redo soon.
-  if (waits || !ensure_worker()) flush_redo(table, end);
+  if (waits || is_stuck(table) || !ensure_worker()) flush_redo(table, end);
 }
 
 /// The next table in the order of OIDs. The order is fixed, since sessions wait for each other's checkpoints, and at
